@@ -1,0 +1,122 @@
+"""``%mcc_call NAME name=value …`` → a call (SPEC 7.12).
+
+1. Words end at blanks outside quotes and brackets. A value that is quoted as a whole loses its quotes; every other one
+   is text, which the parameter's type turns into what it means.
+2. A message names arguments by name or position, never by value.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from .errors import ArgumentError
+from .options import Given, Option, read_options, seconds_of
+from .schema import read_arguments
+
+CALL_OPTIONS: Final = (
+    Option("--json", "OBJECT", "all arguments as one JSON object"),
+    Option("--no-raise-error", help="show a failure and go on"),
+    Option("-o", "NAME", "keep the outcome in this variable"),
+    Option("--timeout", "SECONDS", "end the tool after this time"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call as written; ``arguments`` are not yet bound to parameters. ``timeout`` is in seconds."""
+
+    name: str
+    arguments: dict[str, object] = field(repr=False)
+    raise_error: bool = True
+    output: str | None = None
+    timeout: float | None = None
+
+
+def parse_call(line: str) -> Call:
+    """The call on a magic line; raises ``ArgumentError`` with every problem, one a line."""
+    given = read_options(_split(line), CALL_OPTIONS, _unquote)
+    named = bool(given.words) and "=" not in given.words[0]
+    if not named and not given.problems:
+        given.wrong("", "write the tool's name first: `%mcc_call NAME name=value …`")
+    arguments = _arguments(given.words[1 if named else 0 :], _unquote, given.wrong)
+    text = given.last("--json")
+    if text is not None:
+        if arguments:
+            given.wrong("--json", "give it or NAME=VALUE arguments, not both")
+        try:
+            arguments = read_arguments(text)
+        except ArgumentError as error:
+            given.wrong("--json", str(error))
+    output, timeout = given.last("-o"), seconds_of(given, "--timeout")
+    if output is not None and (not output.isidentifier() or keyword.iskeyword(output)):
+        given.wrong("-o", "expected the name of a variable")
+    _raise(given)
+    return Call(given.words[0], arguments, "--no-raise-error" not in given.values, output, timeout)
+
+
+def split_arguments(words: Sequence[str]) -> dict[str, object]:
+    """NAME=VALUE words that a shell has already split; raises ``ArgumentError`` with every problem, one a line."""
+    given = Given()
+    arguments = _arguments(words, str, given.wrong)
+    _raise(given)
+    return arguments
+
+
+def _raise(given: Given) -> None:
+    if given.problems:
+        raise ArgumentError("\n".join(str(problem) for problem in given.problems))
+
+
+def _arguments(
+    words: Sequence[str], unquote: Callable[[str], str], wrong: Callable[[str, str], None]
+) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for at, word in enumerate(words, 1):
+        name, equals, value = word.partition("=")
+        if not equals or not name.isidentifier():
+            wrong(f"argument {at}", "expected NAME=VALUE; quote a value that holds blanks")
+        elif name in found:
+            wrong("", f"the argument `{name}` is given twice; keep one")
+        else:
+            found[name] = unquote(value)
+    return found
+
+
+_PAIRS = {"(": ")", "[": "]", "{": "}"}
+_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'", re.S)
+
+
+def _split(line: str) -> list[str]:
+    words, word, quote, escaped = [], "", "", False
+    brackets: list[str] = []
+    for character in line.strip() + " ":
+        if quote:
+            if not escaped and character == quote:
+                quote = ""
+            escaped = not escaped and character == "\\" and quote == '"'
+        elif character in "\"'" and not word[-1:].isalnum():  # the one in `don't` opens nothing
+            quote = character
+        elif character in _PAIRS:
+            brackets.append(_PAIRS[character])
+        elif brackets and character == brackets[-1]:
+            brackets.pop()
+        elif character.isspace() and not brackets:
+            words += [word] if word else []
+            word = ""
+            continue
+        word += character
+    if quote or brackets:
+        raise ArgumentError(
+            f"a {'quote' if quote else 'bracket'} is not closed; quote a value that holds one as a whole"
+        )
+    return words
+
+
+def _unquote(value: str) -> str:
+    if not _QUOTED.fullmatch(value):
+        return value
+    return re.sub(r'\\(["\\])', r"\1", value[1:-1]) if value[0] == '"' else value[1:-1]

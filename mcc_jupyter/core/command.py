@@ -1,0 +1,294 @@
+"""Tool + arguments + resolution → the request the launcher carries out.
+
+1. This is the only place where values leave a ``Resolution`` (SPEC 4.9).
+2. No value is in an argv: a script, a curl config and a function's arguments travel on descriptor 9 (SPEC 3.4, 7.2).
+3. What cannot be started is said here, by name, before any process exists (SPEC 4.10).
+"""
+
+from __future__ import annotations
+
+import json
+import marshal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import NoReturn
+
+from .context import encode
+from .curl_config import config
+from .errors import ArgumentError, ToolUnavailable
+from .policy import Binding, Context, Resolution, Source, command_references
+from .tool import MISSING, Argv, Curl, Function, Limits, Reference, Shell, Tool
+from .values import VARIABLE_LIMIT
+
+PAYLOAD = "/dev/fd/9"
+"""Where a child reads its script, its curl config or its arguments."""
+
+_CLOSE_PAYLOAD = b"exec 9<&-; "
+"""Stands before a script, on its first line, so that line numbers stay and no grandchild inherits the script."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One process to start. ``repr`` shows the command only; every field that can hold a value is left out."""
+
+    argv: tuple[str, ...]
+    environ: Mapping[str, str] = field(repr=False)
+    cwd: str
+    payload: bytes | None = field(default=None, repr=False)
+    """Bytes the child reads on descriptor 9."""
+    stdin: bytes | None = field(default=None, repr=False)
+    """None is ``/dev/null`` (SPEC 7.5)."""
+    result: bool = False
+    """Whether descriptor 8 is open for an answer (SPEC 7.3)."""
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """Variable → content of a private file; the launcher sets the variable to the file's path (SPEC 6.5)."""
+    limits: Limits = Limits()
+    timeout: float | None = None
+    """Seconds; None is ``limits.timeout``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A call, ready to be launched."""
+
+    request: Request
+    secrets: Mapping[str, str] = field(repr=False)
+    """What the output is searched for, by name (SPEC 8.1)."""
+    notes: tuple[str, ...] = ()
+
+
+def plan(
+    tool: Tool,
+    arguments: Mapping[str, object],
+    resolution: Resolution,
+    *,
+    context: Context,
+    store: Mapping[str, object],
+    runner: str,
+    interpreter: str,
+    room: int,
+    timeout: float | None = None,
+) -> Plan:
+    """The request for one call with *arguments* already bound by ``schema.bind``.
+
+    *runner* is the path of the child script for functions, *interpreter* the default one. *room* is the number of bytes
+    this machine allows all variables together. Raises ``ArgumentError`` and ``ToolUnavailable``.
+    """
+    environ = resolution.environ()
+    check_sizes(tool, environ, room)
+    base = _base(tool, environ, context, timeout)
+    notes: tuple[str, ...] = ()
+    body = tool.body
+    if isinstance(body, Function):
+        request = _function_request(tool, base, _call_frame(tool, body, arguments, store), runner, interpreter)
+    elif isinstance(body, Argv):
+        lookup = _Lookup(tool, resolution.bindings, argv=True)
+        request = replace(base, argv=tuple(_render(tool, "exec", item, arguments, lookup) for item in body.templates))
+    elif isinstance(body, Curl):
+        request, notes = _curl_request(tool, body, base, arguments, resolution.bindings)
+    else:
+        request = _shell_request(tool, "exec", body, base, arguments)
+    if tool.stdin and not isinstance(tool.body, Function):
+        request = replace(request, stdin=encode(dict(arguments)).encode())
+    return Plan(request, secrets(tool, resolution), notes)
+
+
+def transform(tool: Tool, call: Plan, arguments: Mapping[str, object], stdout: bytes, timeout: float | None) -> Request:
+    """The request for ``transform``: the tool's output on stdin, everything else as in the call (SPEC 7.10)."""
+    assert tool.transform is not None
+    base = replace(call.request, payload=None, result=False, timeout=timeout)
+    environ = {name: value for name, value in call.request.environ.items()}
+    request = _shell_request(tool, "transform", tool.transform, replace(base, environ=environ), arguments)
+    return replace(request, stdin=stdout)
+
+
+def introspection(
+    tools: Mapping[str, Tool], resolution: Resolution, *, context: Context, runner: str, interpreter: str, room: int
+) -> Plan:
+    """One request that reads the signatures of several functions which share environment, interpreter and folder (2.8)."""
+    first = next(iter(tools.values()))
+    environ = resolution.environ()
+    check_sizes(first, environ, room)
+    targets = []
+    for key, tool in tools.items():
+        assert isinstance(tool.body, Function)
+        targets.append({"id": key, **_target(tool.body)})
+    base = _base(first, environ, context, None)
+    request = _function_request(first, base, {"mode": "introspect", "targets": targets}, runner, interpreter)
+    return Plan(request, secrets(first, resolution))
+
+
+def probe(
+    tool: Tool, resolution: Resolution, *, context: Context, runner: str, interpreter: str, room: int
+) -> Plan:
+    """A child with exactly this environment that answers with the names it received (SPEC 11.3).
+
+    A function's names are read as its call would see them. For the other kinds the child is an interpreter that looks at
+    no variable itself (``-I -S``), so that what it reports is what a shell would be started with.
+    """
+    environ = resolution.environ()
+    check_sizes(tool, environ, room)
+    base = _base(tool, environ, context, None)
+    request = _function_request(tool, base, {"mode": "names"}, runner, interpreter)
+    return Plan(request, secrets(tool, resolution))
+
+
+def secrets(tool: Tool, resolution: Resolution) -> dict[str, str]:
+    """Every value the output of *tool* is searched for, by the name that is shown instead (SPEC 8.1)."""
+    found = {binding.name: binding.value for binding in resolution.bindings.values() if binding.secret}
+    for reference in (*tool.references, *command_references(tool)):
+        if reference.name not in tool.never_redact:
+            found.setdefault(reference.name, reference.value)
+    for param in tool.params:
+        if param.override is not MISSING:
+            leaves = _leaves(param.override)
+            for at, leaf in enumerate(leaves):
+                found.setdefault(param.name if len(leaves) == 1 else f"{param.name}[{at}]", leaf)
+    return found
+
+
+def changed_references(tool: Tool, parent: Mapping[str, str]) -> tuple[str, ...]:
+    """References whose value in the parent is another one by now, by name (SPEC 3.5)."""
+    used: dict[str, Reference] = {item.name: item for item in (*tool.references, *command_references(tool))}
+    return tuple(name for name, reference in used.items() if parent.get(name) != reference.value)
+
+
+def digest(resolution: Resolution, key: bytes) -> bytes:
+    """A keyed hash of the environment: equal for equal environments of one process, and of no use to anybody else (7.11)."""
+    from hashlib import blake2b
+
+    pairs = sorted(resolution.environ().items())
+    return blake2b(repr(pairs).encode("utf-8", "surrogateescape"), key=key, digest_size=16).digest()
+
+
+def search_path(resolution: Resolution) -> str:
+    """The ``PATH`` a program is looked up in (SPEC 7.13); empty when the child has none."""
+    return resolution.environ().get("PATH", "")
+
+
+def check_sizes(tool: Tool, environ: Mapping[str, str], room: int) -> None:
+    """Raises ``ToolUnavailable`` naming the variable and its size in bytes (SPEC 4.10)."""
+    sizes = {name: len(name) + 1 + len(value.encode("utf-8", "surrogateescape")) for name, value in environ.items()}
+    for name, size in sizes.items():
+        if size > VARIABLE_LIMIT:
+            _too_large(tool, f"variable {name} has {size:,} bytes with its name; one variable may have {VARIABLE_LIMIT:,}")
+    total = sum(sizes.values()) + 9 * len(sizes)
+    if total > room:
+        name = max(sizes, key=sizes.__getitem__)
+        _too_large(
+            tool,
+            f"its {len(sizes):,} variables have {total:,} bytes and a process may have {room:,}; "
+            f"the largest is {name} with {sizes[name]:,}",
+        )
+
+
+def _too_large(tool: Tool, text: str) -> NoReturn:
+    raise ToolUnavailable(f"Tool {tool.name!r} is unavailable; {text}", tool=tool.name, reasons=("invalid",))
+
+
+def _base(tool: Tool, environ: Mapping[str, str], context: Context, timeout: float | None) -> Request:
+    files = {"MCC_SESSION_FILE": context.document} if context.document is not None else {}
+    return Request((), environ, tool.cwd.value, files=files, limits=tool.limits, timeout=timeout)
+
+
+def _shell_request(tool: Tool, where: str, shell: Shell, base: Request, arguments: Mapping[str, object]) -> Request:
+    script = _render(tool, where, shell.template, arguments, None)
+    payload = _CLOSE_PAYLOAD + script.encode("utf-8", "surrogateescape")
+    return replace(base, argv=("/bin/sh", PAYLOAD), payload=payload)
+
+
+def _curl_request(
+    tool: Tool, curl: Curl, base: Request, arguments: Mapping[str, object], bindings: Mapping[str, Binding]
+) -> tuple[Request, tuple[str, ...]]:
+    # The private file's path is known to the shell only, so a text that names it is left to the shell.
+    if curl.words is None or any("MCC_SESSION_FILE" in word for word in curl.words):
+        return _shell_request(tool, "curl", curl.shell, base, arguments), ()
+    lookup = _Lookup(tool, bindings, argv=False)
+    written = config([_render(tool, "curl", word, arguments, lookup) for word in curl.words])
+    if written is None:
+        note = "curl: an unknown option or a very long argument; the arguments reach curl by its command line"
+        return _shell_request(tool, "curl", curl.shell, base, arguments), (note,)
+    first = ("-q",) if curl.words[0] in ("-q", "--disable") else ()
+    return replace(base, argv=("curl", *first, "--config", PAYLOAD), payload=written), ()
+
+
+def _function_request(
+    tool: Tool, base: Request, frame: Mapping[str, object], runner: str, interpreter: str
+) -> Request:
+    # PYTHONPATH travels in the frame: the interpreter must not see it before the script has its modules (SPEC 4.7).
+    environ, path = dict(base.environ), ""
+    flags: tuple[str, ...] = ("-I", "-S")
+    if isinstance(tool.body, Function):
+        flags, path = ("-u",), environ.pop("PYTHONPATH", "")
+    frame = {**frame, "pythonpath": path, "names": sorted({*base.environ, *base.files})}
+    python = tool.python.value if tool.python is not None else interpreter
+    return replace(base, argv=(python, *flags, runner), environ=environ, payload=marshal.dumps(frame, 2), result=True)
+
+
+def _call_frame(
+    tool: Tool, body: Function, arguments: Mapping[str, object], store: Mapping[str, object]
+) -> dict[str, object]:
+    plain: dict[str, object] = json.loads(encode(dict(arguments)))
+    return {
+        "mode": "call",
+        **_target(body),
+        "arguments": {} if tool.unsigned else plain,
+        "positional": [plain[param.name] for param in tool.params if param.name in plain] if tool.unsigned else None,
+        "context": dict(store) if tool.takes_context else None,
+    }
+
+
+def _target(body: Function) -> dict[str, object]:
+    source = body.source
+    if source is None:
+        return {"target": body.target, "source": None}
+    return {
+        "target": body.target,
+        "source": {"text": source.text, "filename": source.filename, "function": source.function},
+    }
+
+
+class _Lookup:
+    """``mcc_env`` of a template: what ``$NAME`` stands for where no shell expands it."""
+
+    def __init__(self, tool: Tool, bindings: Mapping[str, Binding], *, argv: bool) -> None:
+        self._tool, self._bindings, self._argv = tool, bindings, argv
+
+    def __call__(self, name: str, default: str | None = None, if_empty: bool = False) -> str:
+        binding = self._bindings.get(name)
+        if binding is None or (if_empty and not binding.value):
+            return f"${{{name}}}" if default is None else default
+        if self._argv and (binding.secret or binding.provenance.source is Source.ENV_FILE):
+            raise ArgumentError(
+                f"Tool {self._tool.name!r}: exec: {name} comes from {binding.provenance.source.value} here, and a value may "
+                "not stand in an argument list; write exec as one text and let the shell expand it"
+            )
+        return binding.value
+
+
+def _render(
+    tool: Tool, where: str, template: str, arguments: Mapping[str, object], lookup: _Lookup | None
+) -> str:
+    from jinja2 import UndefinedError
+
+    from .template import compile_template
+
+    try:
+        text: str = compile_template(template).render({**arguments, "mcc_env": lookup})
+    except UndefinedError as error:
+        raise ArgumentError(f"Tool {tool.name!r}: {where}: {error.message}; give it as an argument") from None
+    except ArgumentError:
+        raise
+    except Exception as error:  # a filter's own message may hold the value it was given
+        raise ArgumentError(f"Tool {tool.name!r}: {where}: the template failed with {type(error).__name__}") from None
+    if "\0" in text:
+        raise ArgumentError(f"Tool {tool.name!r}: {where}: an argument holds a NUL character; leave it out")
+    return text
+
+
+def _leaves(value: object) -> list[str]:
+    if isinstance(value, Mapping):
+        return [leaf for item in value.values() for leaf in _leaves(item)]
+    if isinstance(value, list | tuple):
+        return [leaf for item in value for leaf in _leaves(item)]
+    return [] if value is None or isinstance(value, bool) else [str(value)]

@@ -1,0 +1,86 @@
+"""What a call gave back (SPEC 7.12). Everything in it has been redacted before it got here."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .errors import ToolFailed
+from .report import Report
+
+_SHELL_MEANING = {126: "not executable", 127: "command not found"}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of one call.
+
+    ``value`` is a function's result or an exec tool's plain stdout text. ``seconds`` is wall time. ``stopped`` is the limit
+    that ended the call, or ``interrupt``, only when it is known. ``failure`` is one line that says why the call failed.
+    """
+
+    tool: str
+    ok: bool
+    value: Any = None
+    returned: bool = False
+    """Whether ``value`` is what a function returned; otherwise it is the text that was shown."""
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    seconds: float = 0.0
+    stopped: str | None = None
+    failure: str | None = None
+    traceback: str = ""
+    mode: str = ""
+    cut: bool = False
+    """Whether stdout was longer than ``limits.output_mb`` and its middle is gone."""
+    redactions: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    report: Report | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        return f"<Outcome {self.tool}: {'ok' if self.ok else self.failure}>"
+
+    def json(self) -> Any:
+        """The stdout text parsed as JSON, or a function's value; raises ``ToolFailed`` when output was cut or is no JSON."""
+        if not isinstance(self.value, str):
+            return self.value
+        if self.cut:
+            raise ToolFailed(
+                f"Tool {self.tool!r}: its output was longer than limits.output_mb and is not whole; raise the limit",
+                tool=self.tool,
+                outcome=self,
+            )
+        try:
+            return json.loads(self.value)
+        except ValueError as error:
+            where = f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else "its text"
+            text = f"Tool {self.tool!r}: its output is no JSON ({where})"
+            raise ToolFailed(text, tool=self.tool, outcome=self) from None
+
+    def raise_for_failure(self) -> Outcome:
+        """Itself when the call succeeded; raises ``ToolFailed`` otherwise."""
+        if self.ok:
+            return self
+        raise ToolFailed(f"Tool {self.tool!r} {self.failure}", tool=self.tool, outcome=self)
+
+
+def describe_exit(code: int | None, number: int | None) -> str:
+    """``failed with exit code 3``, ``was killed by signal 11 (SIGSEGV)`` (PROC-19)."""
+    if number is not None:
+        return f"was killed by signal {number} ({signal_name(number)})"
+    if code is not None and code > 128 and signal_name(code - 128).startswith("SIG"):
+        return f"failed with exit code {code} (killed by signal {code - 128}, {signal_name(code - 128)})"
+    meaning = _SHELL_MEANING.get(code or 0)
+    return f"failed with exit code {code}" + (f" ({meaning})" if meaning else "")
+
+
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

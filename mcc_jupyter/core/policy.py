@@ -1,0 +1,450 @@
+"""The engine: a tool and its parent → the environment of one call, and why (SPEC 4, 5).
+
+1. The layers stand in one place, ``resolve``, each over the one before. Nothing else ever reaches a child.
+2. A ``Binding`` knows its source, its rule and what it shadows. Its value leaves a ``Resolution`` in ``command`` only.
+3. Which rows there are and what they say depends on names and value classes, never on a value (SPEC 11.2).
+
+A mapping given as ``parent`` must not change afterwards: while a caller hands on the same object, the layers that
+depend on it alone are reused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import lru_cache
+
+from . import names
+from .dotenv import Dotenv, Unreadable
+from .tool import Curl, Function, Grant, Reference, Shell, Tool
+from .values import ValueClass, classify, compose
+
+
+class Source(StrEnum):
+    """Where a variable comes from, in the order of the layers (SPEC 4.1)."""
+
+    FLOOR = "floor"
+    PASSTHROUGH = "passthrough"
+    GRANT = "grant"
+    REFERENCE = "reference"
+    ENV_FILE = "env_file"
+    ENV = "env"
+    RUNTIME = "runtime"
+    SESSION = "session"
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """The source of a binding and the rule that let it in: ``AWS_*``, a file's path as written, ``${DB_PASSWORD}``."""
+
+    source: Source
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """One resolved variable (SPEC 4.9)."""
+
+    name: str
+    value: str = field(repr=False)
+    value_class: ValueClass
+    provenance: Provenance
+    shadows: tuple[Provenance, ...] = ()
+    flags: tuple[str, ...] = ()
+    secret: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a tool is unavailable: ``missing``, ``unresolved reference``, ``env_file`` or ``not granted`` (SPEC 5.1)."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The session as variables (SPEC 6.4); ``oversized`` names stand in the private file instead (SPEC 6.5)."""
+
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    oversized: tuple[str, ...] = ()
+    document: bytes | None = field(default=None, repr=False)
+    """The whole store, when it has to go by ``MCC_SESSION_FILE``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """All bindings of one tool, and what is missing, refused or unresolved (SPEC 4)."""
+
+    tool: str
+    kind: str
+    bindings: Mapping[str, Binding] = field(repr=False)
+    missing: tuple[Grant, ...] = ()
+    unset: tuple[Grant, ...] = ()
+    refused: Mapping[str, Provenance] = field(default_factory=dict)
+    reasons: tuple[Reason, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def available(self) -> bool:
+        return not self.reasons
+
+    @property
+    def notice(self) -> str | None:
+        """The same text everywhere (SPEC 5.2); None for an available tool."""
+        if not self.reasons:
+            return None
+        return f"Tool {self.tool!r} is unavailable; {'; '.join(reason.text for reason in self.reasons)}"
+
+    def environ(self) -> dict[str, str]:
+        """The variables with their values, for ``command`` alone (SPEC 4.9)."""
+        return {name: binding.value for name, binding in self.bindings.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """One variable as a layer gives it."""
+
+    name: str
+    value: str = field(repr=False)
+    value_class: ValueClass
+    rule: str
+    secret: bool = False
+    flags: tuple[str, ...] = ()
+
+
+_Stack = dict[str, Binding]
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """The layers that depend on the parent alone, and which of their names a resolution has to look at again."""
+
+    stack: _Stack = field(repr=False)
+    reserved: tuple[str, ...]
+    granted: tuple[str, ...]
+
+
+def resolve(
+    tool: Tool,
+    *,
+    parent: Mapping[str, str],
+    floor: tuple[str, ...],
+    files: tuple[Dotenv | Unreadable, ...] = (),
+    context: Context | None = None,
+    groups: frozenset[str] | None = None,
+) -> Resolution:
+    """The environment of one call of *tool* (SPEC 4.1).
+
+    *files* are the contents of ``tool.env_files``, in that order. *context* is the session in the form the tool's kind
+    takes. *groups* are the caller's groups; None is a local user without configuration, who has all of them (SPEC 6.6).
+    """
+    context = context or Context()
+    notes: list[str] = []
+    base = _from_parent(tool, parent, floor)
+    stack = dict(base.stack)
+    own = [
+        *base.granted,
+        *_lay(stack, Source.REFERENCE, _reference_layer(tool)),
+        *_lay(stack, Source.ENV_FILE, _env_file_layer(tool, files, stack, notes)),
+        *_lay(stack, Source.ENV, _env_layer(tool)),
+        *_lay(stack, Source.RUNTIME, _runtime_layer(tool, stack)),
+    ]
+    refused = _refuse(stack, (*base.reserved, *own))
+    _lay(stack, Source.SESSION, _session_layer(context))
+
+    missing = tuple(grant for grant in tool.required_env if not _has_value(stack.get(grant.child)))
+    notes = [*_parent_notes(tool, parent), *notes, *_context_notes(context)]
+    return Resolution(
+        tool=tool.name,
+        kind=tool.kind,
+        bindings=stack,
+        missing=missing,
+        unset=tuple(grant for grant in tool.optional_env if grant.child not in stack),
+        refused=refused,
+        reasons=tuple(_reasons(tool, [stack[name] for name in set(own) if name in stack], missing, files, groups)),
+        notes=tuple(notes),
+    )
+
+
+def may_call(groups: tuple[str, ...], caller: frozenset[str] | None) -> bool:
+    """Access by group: none or ``public`` is everyone, ``admin`` may call all (SPEC 6.6)."""
+    return caller is None or not groups or "public" in groups or "admin" in caller or bool(caller & set(groups))
+
+
+def withheld(resolution: Resolution, tool: Tool, parent: Mapping[str, str]) -> tuple[str, ...]:
+    """Parent names that this tool does not get, sorted (SPEC 11.1 ``--all``)."""
+    known = resolution.bindings.keys() | resolution.refused.keys()
+    renamed = {grant.parent for grant in (*tool.required_env, *tool.optional_env) if grant.child in resolution.bindings}
+    return tuple(sorted(name for name in parent if name not in known and name not in renamed))
+
+
+# ---- the layers, in their order
+
+
+@lru_cache(maxsize=512)
+def _matcher(patterns: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
+    exact = frozenset(pattern for pattern in patterns if not names.has_wildcard(pattern))
+    return exact, tuple(pattern for pattern in patterns if names.has_wildcard(pattern))
+
+
+class _Memo:
+    """The last answers of ``_from_parent``, by identity. Small: a notebook has few tools in use at once."""
+
+    def __init__(self, size: int = 64) -> None:
+        self._size = size
+        self._answers: dict[tuple[int, int, tuple[str, ...]], tuple[Tool, Mapping[str, str], _Base]] = {}
+
+    def get(self, tool: Tool, parent: Mapping[str, str], floor: tuple[str, ...]) -> _Base | None:
+        found = self._answers.get((id(tool), id(parent), floor))
+        return found[2] if found is not None else None
+
+    def put(self, tool: Tool, parent: Mapping[str, str], floor: tuple[str, ...], base: _Base) -> None:
+        # The kept references to tool and parent are what makes their ids safe to use as a key.
+        # Listed first, because another thread may put an answer meanwhile.
+        for oldest in list(self._answers)[: max(0, len(self._answers) - self._size + 1)]:
+            self._answers.pop(oldest, None)
+        self._answers[id(tool), id(parent), floor] = (tool, parent, base)
+
+
+_memo = _Memo()
+
+
+def _from_parent(tool: Tool, parent: Mapping[str, str], floor: tuple[str, ...]) -> _Base:
+    known = _memo.get(tool, parent, floor)
+    if known is not None:
+        return known
+    stack: _Stack = {}
+    _lay(stack, Source.FLOOR, _floor_layer(parent, floor))
+    _lay(stack, Source.PASSTHROUGH, _passthrough_layer(tool, parent))
+    granted = _lay(stack, Source.GRANT, _grant_layer(tool, parent))
+    base = _Base(stack, tuple(filter(names.is_reserved, stack)), tuple(granted))
+    _memo.put(tool, parent, floor, base)
+    return base
+
+
+def _floor_layer(parent: Mapping[str, str], floor: tuple[str, ...]) -> Iterator[_Offer]:
+    for name in floor:
+        value = parent.get(name)
+        if value is not None and not value.startswith("()"):
+            yield _Offer(name, value, classify(value), name)
+
+
+def _passthrough_layer(tool: Tool, parent: Mapping[str, str]) -> Iterator[_Offer]:
+    """SPEC 4.3. Shell functions pass only when named exactly."""
+    patterns = ("*",) if tool.passthrough is True else tool.passthrough
+    if not patterns:
+        return
+    exact, globs = _matcher(patterns)
+    matches = names.any_of(patterns).match
+    for name, value in parent.items():
+        if not matches(name):
+            continue
+        named = name in exact
+        if value.startswith("()") and not named:
+            continue
+        rule = name if named else "true" if tool.passthrough is True else str(names.first_match(globs, name))
+        flags = ("credential-like",) if not named and names.is_credential_like(name) else ()
+        yield _Offer(name, value, classify(value), rule, _may_be_secret(tool, name), flags)
+
+
+def _grant_layer(tool: Tool, parent: Mapping[str, str]) -> Iterator[_Offer]:
+    """SPEC 4.5."""
+    for field_name, grants in (("optional_env", tool.optional_env), ("required_env", tool.required_env)):
+        for grant in grants:
+            value = parent.get(grant.parent)
+            if value is not None:
+                rule = field_name if grant.child == grant.parent else f"{field_name} (from {grant.parent})"
+                yield _Offer(grant.child, value, classify(value), rule, _may_be_secret(tool, grant.child))
+
+
+def command_references(tool: Tool) -> tuple[Reference, ...]:
+    """The references of the command texts: ``exec``, ``curl`` and ``transform`` (SPEC 3.4)."""
+    shells = [tool.body if isinstance(tool.body, Shell) else tool.body.shell if isinstance(tool.body, Curl) else None]
+    shells.append(tool.transform)
+    found = {reference.name: reference for shell in shells if shell is not None for reference in shell.references}
+    return tuple(found.values())
+
+
+def _reference_layer(tool: Tool) -> Iterator[_Offer]:
+    for reference in command_references(tool):
+        secret = _may_be_secret(tool, reference.name)
+        yield _Offer(reference.name, reference.value, classify(reference.value), f"${{{reference.name}}}", secret)
+
+
+def _env_file_layer(
+    tool: Tool, files: tuple[Dotenv | Unreadable, ...], below: Mapping[str, Binding], notes: list[str]
+) -> Iterator[_Offer]:
+    """SPEC 4.4: ``${X}`` sees earlier keys of the files, then what the layers below grant this tool, nothing else."""
+    seen: dict[str, tuple[str, ValueClass]] = {}
+    for declared, content in zip(tool.env_files, files, strict=True):
+        if isinstance(content, Unreadable):
+            continue
+        notes.extend(f"env_file {declared.written}: {warning}" for warning in content.warnings)
+        for entry in content.entries:
+            texts: list[str] = []
+            parts: list[str | ValueClass] = []
+            for atom in entry.atoms:
+                if isinstance(atom, str):
+                    texts.append(atom)
+                    parts.append(atom)
+                    continue
+                found = seen.get(atom.name)
+                if found is None and atom.name in below:
+                    found = below[atom.name].value, below[atom.name].value_class
+                if found is None and atom.default is None and names.NAME.fullmatch(atom.name):
+                    notes.append(
+                        f"env_file {declared.written}, line {entry.line}: {atom.name} is not available to this tool; "
+                        "grant it with env_passthrough or optional_env"
+                    )
+                default = atom.default or ""
+                texts.append(found[0] if found is not None else default)
+                parts.append(found[1] if found is not None else default)
+            value = "".join(texts)
+            seen[entry.name] = (value, compose(parts))
+            yield _Offer(entry.name, *seen[entry.name], declared.written, _may_be_secret(tool, entry.name))
+
+
+def _env_layer(tool: Tool) -> Iterator[_Offer]:
+    for name, text in tool.env.items():
+        used = (*(reference.name for reference in text.references), *text.unresolved)
+        rule = " ".join(f"${{{reference}}}" for reference in dict.fromkeys(used)) or "literal"
+        value_class = ValueClass.UNRESOLVED if text.unresolved else text.value_class
+        # A literal already stands in the notebook; what a reference brought does not (SPEC 8.1).
+        secret = bool(text.references) and _may_be_secret(tool, name)
+        yield _Offer(name, text.value, value_class, rule, secret)
+
+
+def _runtime_layer(tool: Tool, below: Mapping[str, Binding]) -> Iterator[_Offer]:
+    """SPEC 4.7."""
+    if not isinstance(tool.body, Function):
+        return
+    lower = below.get("PYTHONPATH")
+    folders = [tool.cwd.value, *([lower.value] if lower is not None and lower.value else [])]
+    yield _Offer("PYTHONPATH", ":".join(folders), ValueClass.SET, "cwd")
+
+
+def _refuse(stack: _Stack, suspects: Iterable[str]) -> dict[str, Provenance]:
+    """Empties the reserved names of whatever lower layers brought (SPEC 4.8)."""
+    return {name: stack.pop(name).provenance for name in dict.fromkeys(suspects) if names.is_reserved(name)}
+
+
+def _session_layer(context: Context) -> Iterator[_Offer]:
+    for name, value in context.variables.items():
+        yield _Offer(name, value, classify(value), "identity" if _is_identity(name) else "session")
+    if context.document is not None:
+        yield _Offer("MCC_SESSION_FILE", "", ValueClass.SET, "session")
+
+
+# ---- what the layers are laid with
+
+
+def _lay(stack: _Stack, source: Source, offers: Iterable[_Offer]) -> list[str]:
+    """Lays one layer over *stack*; the names it brought."""
+    laid = []
+    for offer in offers:
+        laid.append(offer.name)
+        under = stack.get(offer.name)
+        provenance = Provenance(source, offer.rule)
+        shadows = () if under is None else (under.provenance, *under.shadows)
+        if provenance in shadows:
+            # A name twice in one file is one source; the file's own warning tells of it.
+            shadows = shadows[shadows.index(provenance) + 1 :]
+        stack[offer.name] = Binding(
+            name=offer.name,
+            value=offer.value,
+            value_class=offer.value_class,
+            provenance=provenance,
+            shadows=shadows,
+            flags=(*_flags(source, offer), *offer.flags),
+            secret=offer.secret,
+        )
+    return laid
+
+
+def _flags(source: Source, offer: _Offer) -> Iterator[str]:
+    if source is not Source.FLOOR and names.is_risky(offer.name):
+        yield "risky"
+    if source is Source.SESSION:
+        return
+    if offer.value_class in (ValueClass.EMPTY, ValueClass.BLANK, ValueClass.FUNCTION, ValueClass.OVERSIZED):
+        yield offer.value_class.value
+
+
+def _may_be_secret(tool: Tool, name: str) -> bool:
+    return name not in tool.never_redact and not names.is_known_not_secret(name)
+
+
+def _is_identity(name: str) -> bool:
+    return name.startswith("MCC_CTX_") and name.removeprefix("MCC_CTX_").lower() in names.IDENTITY
+
+
+def _has_value(binding: Binding | None) -> bool:
+    return binding is not None and binding.value_class not in (ValueClass.EMPTY, ValueClass.UNRESOLVED)
+
+
+def _reasons(
+    tool: Tool,
+    own: Iterable[Binding],
+    missing: tuple[Grant, ...],
+    files: tuple[Dotenv | Unreadable, ...],
+    groups: frozenset[str] | None,
+) -> Iterator[Reason]:
+    """All reasons at once (SPEC 5.1). *own* are the bindings of names that the tool asked for one by one."""
+    if not may_call(tool.groups, groups):
+        yield Reason("not granted", f"not granted: it is for {' or '.join(tool.groups)}")
+    if missing:
+        yield Reason("missing", f"missing required environment: {', '.join(map(str, missing))}")
+    unresolved = sorted(
+        binding.name
+        for binding in own
+        if binding.value_class is ValueClass.UNRESOLVED
+        and binding.provenance.source in (Source.GRANT, Source.REFERENCE, Source.ENV_FILE, Source.ENV)
+        and not binding.provenance.rule.startswith("optional_env")
+        and not (binding.name in tool.env and tool.env[binding.name].unresolved)
+    )
+    if unresolved:
+        yield Reason("unresolved reference", f"unresolved reference in: {', '.join(unresolved)}")
+    for content in files:
+        if isinstance(content, Unreadable):
+            yield Reason("env_file", content.text)
+
+
+def _parent_notes(tool: Tool, parent: Mapping[str, str]) -> Iterator[str]:
+    if tool.passthrough is True:
+        yield "env_passthrough: true copies the whole environment of the parent; list the names the tool needs instead"
+        return
+    for pattern in tool.passthrough:
+        if _memo_matches(pattern, parent):
+            continue
+        kind = "pattern" if names.has_wildcard(pattern) else "name"
+        yield f"env_passthrough: the {kind} {pattern} matches no variable"
+
+
+class _Matches:
+    """Whether a pattern matches anything in the last parent seen, so that an unchanged parent is not scanned again."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Mapping[str, str], dict[str, bool]] = {}, {}
+
+    def __call__(self, pattern: str, parent: Mapping[str, str]) -> bool:
+        if not names.has_wildcard(pattern):
+            return pattern in parent
+        last = self._last
+        if parent is not last[0]:
+            # One assignment, so that no thread writes another parent's answers.
+            self._last = last = parent, {}
+        known = last[1]
+        if pattern not in known:
+            known[pattern] = any(map(names.any_of((pattern,)).match, parent))
+        return known[pattern]
+
+
+_memo_matches = _Matches()
+
+
+def _context_notes(context: Context) -> Iterator[str]:
+    if context.oversized:
+        listed = ", ".join(context.oversized)
+        yield f"too large for an environment variable, in MCC_SESSION_FILE instead: {listed}"

@@ -1,0 +1,1 @@
+"""One file for each host, with the same verbs in each."""

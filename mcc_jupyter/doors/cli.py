@@ -1,0 +1,128 @@
+"""The door for a terminal: ``mcc-jupyter tools|report|call FILE …`` (SPEC 2.4, 7.12, 11, 14).
+
+FILE is a tools file, a folder or glob of them, or a notebook, whose declarations are read without running its other code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Literal
+
+from .. import __version__
+from ..core.errors import MccError
+from ..runtime.current import toolbox_for
+from ..runtime.parent import Parent
+from ..runtime.toolbox import Toolbox
+
+_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns the exit status: 0, an error's own, or 130 after an interrupt."""
+    options = _parser().parse_args(arguments)
+    toolbox = toolbox_for(None, Parent(os.environ))
+    try:
+        status: int = options.command(toolbox, options)
+        sys.stdout.flush()
+        return status
+    except MccError as error:
+        print(error, file=sys.stderr)
+        return error.exit_status
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever reads has seen enough; the interpreter must not complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    finally:
+        toolbox.close()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="mcc-jupyter", description="Tools that get exactly the environment they declare."
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    tools = commands.add_parser("tools", help="list the tools of a file or notebook")
+    tools.add_argument("file", metavar="FILE", help="a YAML file, folder, glob or .ipynb")
+    tools.add_argument("--format", choices=("text", "json"), default="text")
+    tools.set_defaults(command=_tools)
+
+    report = commands.add_parser("report", help="show which variables tools get and why, by name")
+    report.add_argument("file", metavar="FILE", help="a YAML file, folder, glob or .ipynb")
+    report.add_argument("tool", metavar="TOOL", nargs="?", help="a name or key; without it, all of them")
+    report.add_argument("--all", action="store_true", help="add the names that are withheld, and program paths")
+    report.add_argument("--format", choices=("text", "json", "html"), default="text")
+    report.set_defaults(command=_report)
+
+    call = commands.add_parser(
+        "call", help="call a tool", description="Arguments that follow TOOL are k=v, coerced by the parameter's type."
+    )
+    call.add_argument("file", metavar="FILE", help="a YAML file, folder, glob or .ipynb")
+    call.add_argument("tool", metavar="TOOL", help="a name or key")
+    call.add_argument("arguments", metavar="K=V", nargs="*", help="the tool's arguments")
+    call.add_argument("--json", metavar="OBJECT", help="all arguments as one JSON object instead; - reads it from stdin")
+    call.add_argument("--timeout", type=float, metavar="SECONDS", help="goes before the tool's own limit")
+    call.set_defaults(command=_call)
+    return parser
+
+
+def _load(toolbox: Toolbox, file: str, *, tolerant: bool = True) -> int:
+    """Declares what *file* holds. Problems go to stderr; the others stand, and the status says that not all was well."""
+    added = toolbox.load_notebook(file) if file.endswith(".ipynb") else toolbox.load(file)
+    if added.problems and not added.tools and not tolerant:
+        added.raise_for_problems()
+    sys.stderr.write(added.printed)
+    for line in (*added.notices, *added.problems):
+        print(line, file=sys.stderr)
+    return 2 if added.problems else 0
+
+
+def _tools(toolbox: Toolbox, options: argparse.Namespace) -> int:
+    status = _load(toolbox, options.file)
+    listing = toolbox.listing()
+    print(json.dumps(listing.json(), indent=2) if options.format == "json" else listing.text())
+    return status
+
+
+def _report(toolbox: Toolbox, options: argparse.Namespace) -> int:
+    status = _load(toolbox, options.file)
+    names = [options.tool] if options.tool else [tool.key for tool in toolbox.registry]
+    reports = [toolbox.report(name, everything=options.all) for name in names]
+    if options.format == "json":
+        documents = [item.json() for item in reports]
+        print(json.dumps(documents[0] if options.tool else documents, indent=2))
+    else:
+        print("\n\n".join(item.html() if options.format == "html" else item.text() for item in reports))
+    return status
+
+
+def _call(toolbox: Toolbox, options: argparse.Namespace) -> int:
+    from ..core.cell import json_object, split_arguments
+
+    _load(toolbox, options.file)
+    if options.json is not None:
+        text = sys.stdin.read() if options.json == "-" else options.json
+        arguments = json_object(text)
+    else:
+        arguments = split_arguments(options.arguments)
+    outcome = toolbox.call(options.tool, arguments, timeout=options.timeout, show=_show)
+    if outcome.ok and outcome.returned:
+        print(json.dumps(outcome.value, indent=2, ensure_ascii=False))
+    sys.stderr.write(outcome.traceback)
+    for note in outcome.notes:
+        print(f"note: {note}", file=sys.stderr)
+    outcome.raise_for_failure()
+    return 0
+
+
+def _show(stream: Literal["stdout", "stderr"], text: str) -> None:
+    target = sys.stdout if stream == "stdout" else sys.stderr
+    target.write(text)
+    target.flush()

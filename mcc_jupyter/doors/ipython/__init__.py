@@ -1,0 +1,38 @@
+"""The door for IPython: a notebook's kernel or a terminal (SPEC 2, 7.12, 11, 14)."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, cast
+
+from . import completion
+from .magics import MccMagics
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+
+def load(shell: InteractiveShell) -> None:
+    """Adds the magics, the completer and the hook that forgets tools of edited cells. Nothing else is imported yet."""
+    if sys.platform == "win32":
+        raise ImportError("mcc_jupyter runs on Linux and macOS; on Windows use it inside WSL")
+    unload(shell)
+    magics = MccMagics(shell)
+    shell.register_magics(magics)
+    shell.events.register("post_run_cell", magics.forget_left)
+    completion.add(shell)
+
+
+def unload(shell: InteractiveShell) -> None:
+    """Takes back everything ``load`` added. Tools, session and running calls stay."""
+    manager = shell.magics_manager
+    for kind in ("line", "cell"):
+        for name in [name for name in manager.magics[kind] if name.startswith("mcc_")]:
+            del manager.magics[kind][name]
+    manager.registry.pop(MccMagics.__name__, None)
+    # By name: a developer's reload may have made another class of what was loaded before.
+    for item in list(shell.configurables):
+        if type(item).__name__ == MccMagics.__name__:
+            shell.configurables.remove(item)
+            shell.events.unregister("post_run_cell", cast(MccMagics, item).forget_left)
+    completion.remove(shell)

@@ -1,0 +1,98 @@
+"""Completion on the lines of our magics: tools, parameters, options, session keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from IPython.core.completer import CompletionContext
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from ...runtime.toolbox import Toolbox
+
+_MATCHER = "mcc_jupyter"
+
+
+def add(shell: InteractiveShell) -> None:
+    """Registers the matcher, where the shell has a completer."""
+    completer = getattr(shell, "Completer", None)
+    if completer is not None:
+        completer.custom_matchers.append(_matcher(shell))
+
+
+def remove(shell: InteractiveShell) -> None:
+    """Takes the matcher back."""
+    completer = getattr(shell, "Completer", None)
+    if completer is not None:
+        completer.custom_matchers[:] = [
+            matcher for matcher in completer.custom_matchers if getattr(matcher, "matcher_identifier", "") != _MATCHER
+        ]
+
+
+def _matcher(shell: InteractiveShell) -> Any:
+    from IPython.core.completer import SimpleCompletion, context_matcher
+
+    @context_matcher(identifier=_MATCHER, priority=100)  # type: ignore[untyped-decorator]
+    def complete(context: CompletionContext) -> Any:
+        before = context.line_with_cursor[: context.cursor_position].lstrip()
+        ours = before.startswith("%mcc_") or (before.startswith("%%mcc_") and context.cursor_line == 0)
+        if not ours or " " not in before:
+            return {"completions": [], "suppress": False}
+        from .magics import toolbox_of
+
+        token = before[before.rindex(" ") + 1 :]
+        found = [word for word in candidates(before, toolbox_of(shell)) if word.startswith(token)]
+        return {
+            "completions": [SimpleCompletion(text=word, type="mcc") for word in found],
+            "matched_fragment": token,
+            "suppress": bool(found),
+        }
+
+    return complete
+
+
+def candidates(before: str, toolbox: Toolbox) -> Iterable[str]:
+    """What may stand at the end of the line *before*, which begins with one of our magics."""
+    from ...core.cell import CALL_OPTIONS, SH_OPTIONS, TOOL_OPTIONS
+
+    magic, *words = before.split(" ")
+    first = len(words) == 1
+    match magic:
+        case "%mcc_call" if first:
+            return _tools(toolbox)
+        case "%mcc_call":
+            return [*_params(toolbox, words), *(option.flag for option in CALL_OPTIONS)]
+        case "%mcc_probe" if first:
+            return _tools(toolbox)
+        case "%mcc_env":
+            return [*(_tools(toolbox) if first else ()), "--all"]
+        case "%mcc_tools":
+            return ["rm"] if first else _tools(toolbox) if words[0] == "rm" else ()
+        case "%mcc_session":
+            return ["set", "get", "del", "list", "clear"] if first else toolbox.session
+        case "%%mcc_tool":
+            return [option.flag for option in TOOL_OPTIONS]
+        case "%%mcc_sh":
+            return [option.flag for option in SH_OPTIONS]
+        case _:
+            return ()
+
+
+def _tools(toolbox: Toolbox) -> list[str]:
+    """Tools that can be called, by name; by key where two share a name."""
+    reports = [(tool, toolbox.is_available(tool)) for tool in toolbox.registry]
+    names = [tool.name for tool, available in reports if available]
+    return sorted({tool.name if names.count(tool.name) == 1 else tool.key for tool, available in reports if available})
+
+
+def _params(toolbox: Toolbox, words: list[str]) -> list[str]:
+    from ...core.errors import UnknownTool
+    from ...core.tool import MISSING
+
+    try:
+        tool = toolbox.registry.find(words[0])
+    except UnknownTool:
+        return []
+    given = {word.partition("=")[0] for word in words[1:-1]}
+    return [f"{param.name}=" for param in tool.params if param.override is MISSING and param.name not in given]

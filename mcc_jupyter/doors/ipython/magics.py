@@ -1,0 +1,282 @@
+"""The magics: each parses its line, asks the toolbox and shows the answer. It decides nothing.
+
+1. Lines and bodies arrive as they were typed: ``@no_var_expand`` everywhere.
+2. A mistake is an ``MccError``, never IPython's UsageError, which notebook tests do not see (SPEC 14).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Literal
+
+from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
+
+from ...runtime.parent import Parent
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from ...core.outcome import Outcome
+    from ...core.tool import Origin
+    from ...runtime.toolbox import Added, Toolbox
+
+_parent = Parent(os.environ)
+
+_SHOWN_REPORTS = 5
+"""A cell that declares more tools than this shows a list of them; ``%mcc_env TOOL`` has the reports."""
+
+
+def toolbox_of(shell: InteractiveShell) -> Toolbox:
+    """The shell's toolbox, made at the first magic that needs it: ``%load_ext`` stays quick."""
+    from ...runtime.current import toolbox_for
+
+    return toolbox_for(shell, _parent)
+
+
+@magics_class
+class MccMagics(Magics):
+    """The magics of mcc_jupyter."""
+
+    shell: InteractiveShell
+
+    @property
+    def toolbox(self) -> Toolbox:
+        return toolbox_of(self.shell)
+
+    # ---- declaring
+
+    @no_var_expand
+    @cell_magic
+    def mcc_tool(self, line: str, cell: str) -> None:
+        """Declare tools, and show what each of them gets. No tool runs.
+
+        %%mcc_tool                 the body is YAML: one tool, a list of tools, or the file form
+        %%mcc_tool NAME [options]  the body is the tool's shell command, a Jinja2 template
+
+        --param NAME[:TYPE][=DEFAULT]  a parameter (str int float bool list dict); may be repeated
+        --env K=V                      a variable; may be repeated
+        --env-file FILE                a dotenv file; may be repeated
+        --pass PATTERN                 let parent names in by pattern; may be repeated
+        --require NAME                 let one parent name in, and be unavailable without it; may be repeated
+        --optional NAME                let one parent name in if it is there; may be repeated
+        --cwd DIR   --timeout SECONDS   --group GROUP   --stdin   --description TEXT
+
+        Example:
+            %%mcc_tool log --param n:int=3
+            git log --oneline -n {{ n }}
+        """
+        from ...core.cell import parse_cell
+
+        words = line.split()
+        label = " ".join(["%%mcc_tool", *words[:1]])
+        self._declared(self.toolbox.add(parse_cell(line, cell), self._origin(label)))
+
+    @no_var_expand
+    @cell_magic
+    def mcc_sh(self, line: str, cell: str) -> None:
+        """Run the body once in /bin/sh, with the floor and what the options name: a %%bash that inherits nothing else.
+
+        %%mcc_sh [--pass PATTERN…] [--env K=V…] [--env-file FILE] [--timeout SECONDS]
+        """
+        from ...core.cell import parse_sh
+
+        self._finished(self.toolbox.once(parse_sh(line, cell), self._origin("%%mcc_sh"), show=_show), raise_error=True)
+
+    @no_var_expand
+    @line_magic
+    def mcc_load(self, line: str) -> None:
+        """Declare the tools of YAML files, folders and globs.
+
+        %mcc_load PATH…
+        """
+        paths = _words("%mcc_load", line, "PATH…", least=1)
+        self._declared(self.toolbox.load(*paths))
+
+    # ---- calling
+
+    @no_var_expand
+    @line_magic
+    def mcc_call(self, line: str) -> None:
+        """Call a tool and show what it gives.
+
+        %mcc_call NAME k=v … [--json '{…}'] [--timeout SECONDS] [-o VAR] [--no-raise-error]
+
+        Arguments are split at blanks outside quotes and brackets. `--json` takes all of them as one object instead.
+        `-o VAR` keeps the Outcome in a variable. A failed tool raises ToolFailed unless --no-raise-error is given.
+        """
+        from ...core.cell import parse_call
+
+        call = parse_call(line)
+        outcome = self.toolbox.call(call.name, call.arguments, timeout=call.timeout, show=_show)
+        if call.output is not None:
+            self.shell.user_ns[call.output] = outcome
+        self._finished(outcome, raise_error=call.raise_error)
+
+    # ---- seeing
+
+    @no_var_expand
+    @line_magic
+    def mcc_tools(self, line: str) -> None:
+        """List the declared tools, or forget one.
+
+        %mcc_tools
+        %mcc_tools rm NAME
+        """
+        words = _words("%mcc_tools", line, "[rm NAME]")
+        if words[:1] == ["rm"] and len(words) == 2:
+            print(f"removed {self.toolbox.remove(words[1]).key}")
+        elif words:
+            raise _usage("%mcc_tools", "[rm NAME]")
+        else:
+            self._display(self.toolbox.listing())
+
+    @no_var_expand
+    @line_magic
+    def mcc_env(self, line: str) -> None:
+        """Show which variables a tool gets and why, by name; without a tool, a table of all tools.
+
+        %mcc_env [TOOL] [--all]
+
+        --all adds the parent names that are withheld, and where the tool's programs are found.
+        """
+        words = _words("%mcc_env", line, "[TOOL] [--all]", most=2, options=("--all",))
+        everything = "--all" in words
+        names = [word for word in words if word != "--all"]
+        if len(names) > 1 or (everything and not names):
+            raise _usage("%mcc_env", "[TOOL] [--all]")
+        self._display(self.toolbox.report(names[0], everything=everything) if names else self.toolbox.matrix())
+
+    @no_var_expand
+    @line_magic
+    def mcc_probe(self, line: str) -> None:
+        """Start a child with exactly a tool's environment and compare the names it received with the report.
+
+        %mcc_probe TOOL
+        """
+        (name,) = _words("%mcc_probe", line, "TOOL", least=1, most=1)
+        print(self.toolbox.probe(name))
+
+    @no_var_expand
+    @line_magic
+    def mcc_session(self, line: str) -> Any:
+        """The notebook's session: what every tool can read in MCC_CTX.
+
+        %mcc_session set KEY=VALUE   VALUE is JSON, or text as it is
+        %mcc_session get KEY
+        %mcc_session del KEY
+        %mcc_session list
+        %mcc_session clear           forgets everything but the identity
+        """
+        form = "set KEY=VALUE | get KEY | del KEY | list | clear"
+        session = self.toolbox.session
+        match line.strip().split(maxsplit=1):
+            case ["set", entry] if "=" in entry:
+                key, _, text = entry.partition("=")
+                session[key.strip()] = _json_or_text(text.strip())
+            case ["get" | "del" as verb, key]:
+                if key not in session:
+                    raise _argument_error(f"session: there is no entry `{key}`; `%mcc_session list` shows them")
+                if verb == "get":
+                    return session[key]
+                del session[key]
+            case ["clear"]:
+                session.clear()
+            case [] | ["list"]:
+                self._display(self.toolbox.session_listing())
+            case _:
+                raise _usage("%mcc_session", form)
+        return None
+
+    # ---- showing
+
+    def forget_left(self, result: Any) -> None:
+        """After a cell went well: the tools it declared before and does not declare now are forgotten (SPEC 2.5)."""
+        from ...runtime.current import running_cell, toolbox_known
+
+        toolbox = toolbox_known(self.shell)
+        if toolbox is None or not result.success:
+            return
+        cell, run = running_cell(self.shell)
+        if cell is not None and run is not None:
+            toolbox.registry.forget_left(cell, run)
+
+    def _origin(self, label: str) -> Origin:
+        from ...runtime.current import cell_origin
+
+        return cell_origin(self.shell, label)
+
+    def _declared(self, added: Added) -> None:
+        if added.printed:
+            print(added.printed, end="" if added.printed.endswith("\n") else "\n")
+        for notice in added.notices:
+            print(notice)
+        if len(added.reports) <= _SHOWN_REPORTS:
+            for report in added.reports:
+                self._display(report)
+        else:
+            self._display(self.toolbox.listing(added.tools))
+        added.raise_for_problems()
+
+    def _finished(self, outcome: Outcome, *, raise_error: bool) -> None:
+        """Shows what has not been shown while the tool ran, and raises when it failed."""
+        if outcome.mode == "cached":
+            _show("stdout", outcome.stdout)
+        if outcome.ok and outcome.returned and outcome.value is not None:
+            self._display(outcome.value)
+        if outcome.traceback:
+            _show("stderr", outcome.traceback.rstrip("\n") + "\n")
+        for note in outcome.notes:
+            print(f"note: {note}")
+        if not outcome.ok and not raise_error:
+            print(f"Tool {outcome.tool!r} {outcome.failure}")
+        elif not outcome.ok:
+            outcome.raise_for_failure()
+
+    @staticmethod
+    def _display(value: object) -> None:
+        from IPython.display import display
+
+        display(value)  # type: ignore[no-untyped-call]
+
+
+def _show(stream: Literal["stdout", "stderr"], text: str) -> None:
+    """Through Python's streams, not a descriptor: so ``%%capture`` and redirection hold."""
+    target = sys.stdout if stream == "stdout" else sys.stderr
+    target.write(text)
+    target.flush()
+
+
+def _usage(magic: str, form: str) -> Exception:
+    return _argument_error(f"{magic}: write `{magic} {form}`; `{magic}?` shows the help")
+
+
+def _argument_error(text: str) -> Exception:
+    from ...core.errors import ArgumentError
+
+    return ArgumentError(text)
+
+
+def _json_or_text(text: str) -> object:
+    """JSON where it is JSON, else the text as it stands; NaN is text too."""
+    import json
+
+    try:
+        return json.loads(text, parse_constant=str)
+    except ValueError:
+        return text
+
+
+def _words(
+    magic: str, line: str, form: str, *, least: int = 0, most: int | None = None, options: tuple[str, ...] = ()
+) -> list[str]:
+    import shlex
+
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        raise _usage(magic, form) from None
+    unknown = [word for word in words if word.startswith("-") and word not in options]
+    if unknown or len(words) < least or (most is not None and len(words) > most):
+        raise _usage(magic, form)
+    return words

@@ -1,0 +1,1 @@
+"""The world: files, processes, time and state."""

@@ -1,0 +1,167 @@
+"""Files → what the engine takes: tool files as documents, env files as entries (SPEC 2.4, 4.4).
+
+1. A path is shown as it was written, an error says what is wrong with it, and no content is ever in one.
+2. An env file is read anew for each call; only parsing is saved, by content.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import stat
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from glob import glob, has_magic
+
+from ..core.cell import parse_yaml
+from ..core.dotenv import Dotenv, Unreadable, parse
+from ..core.errors import DeclarationError, Problem
+from ..core.tool import EnvFile
+
+ENV_FILE_LIMIT = 1024 * 1024
+"""Bytes an env file may have (SPEC 4.4)."""
+
+PIPE_SECONDS = 10.0
+"""How long a pipe is waited for (SPEC 4.4)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFile:
+    """One file of tools: its path as written, and the absolute one."""
+
+    written: str
+    path: str
+
+    def document(self) -> object:
+        """What the file holds, as plain data; raises ``DeclarationError``."""
+        if self.path.endswith((".toml", ".json")):
+            text = "this version loads YAML files only; policy files and MCP client files are not supported"
+            raise DeclarationError(Problem(self.written, text))
+        try:
+            return parse_yaml(_text(self.written, self.path))
+        except DeclarationError as error:
+            raise DeclarationError(*(problem.under(self.written) for problem in error.problems)) from None
+
+
+class EnvFiles:
+    """Reads env files; one of them keeps the parsed form of what it read last, by path and content."""
+
+    def __init__(self) -> None:
+        self._parsed: dict[str, tuple[bytes, Dotenv | Unreadable]] = {}
+
+    def read(self, files: Sequence[EnvFile]) -> tuple[Dotenv | Unreadable, ...]:
+        """The contents of *files*, in their order; each file is opened once."""
+        return tuple(self._read(file) for file in files)
+
+    def _read(self, file: EnvFile) -> Dotenv | Unreadable:
+        try:
+            data = _content(file.path)
+        except OSError as error:
+            return Unreadable(f"env_file {_why(error, file.path)}: {file.written}")
+        if data is None:
+            return Unreadable(f"env_file is a pipe and nobody writes to it: {file.written}")
+        if len(data) > ENV_FILE_LIMIT:
+            return Unreadable(f"env_file is larger than 1 MiB: {file.written}")
+        known = self._parsed.get(file.path)
+        if known is not None and known[0] == data:
+            return known[1]
+        try:
+            text = data.decode().replace("\r\n", "\n").replace("\r", "\n")
+        except UnicodeDecodeError:
+            return Unreadable(f"env_file is not UTF-8: {file.written}")
+        parsed = parse(text, path=file.written)
+        self._parsed[file.path] = (data, parsed)
+        return parsed
+
+
+def _content(path: str) -> bytes | None:
+    """At most one byte more than the limit; None for a pipe without a writer."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, "is a directory")
+        pipe = stat.S_ISFIFO(mode)
+        chunks: list[bytes] = []
+        size = 0
+        deadline = time.monotonic() + PIPE_SECONDS
+        while size <= ENV_FILE_LIMIT:
+            if pipe and not _readable(descriptor, deadline):
+                return None
+            chunk = os.read(descriptor, ENV_FILE_LIMIT + 1 - size)
+            if not chunk:
+                break
+            chunks.append(chunk)
+            size += len(chunk)
+        return b"".join(chunks)
+    finally:
+        os.close(descriptor)
+
+
+def _readable(descriptor: int, deadline: float) -> bool:
+    waiting = select.poll()
+    waiting.register(descriptor, select.POLLIN)
+    return bool(waiting.poll(max(0.0, deadline - time.monotonic()) * 1000))
+
+
+def _why(error: OSError, path: str) -> str:
+    if error.errno == errno.ENOENT:
+        return "is a broken link" if os.path.islink(path) else "not found"
+    known = {
+        errno.EISDIR: "is a directory",
+        errno.ELOOP: "is a broken link",
+        errno.EACCES: "cannot be read",
+        errno.ENOTDIR: "not found",
+    }
+    return known.get(error.errno or 0, f"cannot be read ({os.strerror(error.errno or 0)})")
+
+
+def tool_files(written: str, *, folder: str, home: str | None) -> list[ToolFile]:
+    """The files that one path, folder or glob of ``%mcc_load`` names, sorted (SPEC 2.4). Raises ``DeclarationError``.
+
+    A file that cannot be used is found when it is read, so that it stops no other.
+    """
+    begin = home if home is not None and (written == "~" or written.startswith("~/")) else ""
+    path = os.path.join(folder, begin + written.removeprefix("~") if begin else written)
+    if os.path.isdir(path):
+        return [ToolFile(os.path.join(written, name), os.path.join(path, name)) for name in _listed(written, path)]
+    if not has_magic(written) or os.path.exists(path):
+        return [ToolFile(written, os.path.abspath(path))]
+    # Only what was written is a pattern: a folder may well be called `[2024]`.
+    root = "" if os.path.isabs(written) else begin or folder
+    found = sorted(glob(written.removeprefix("~/") if begin else written, root_dir=root or None, recursive=True))
+    if not found:
+        raise DeclarationError(Problem(written, "no file matches"))
+    return [ToolFile(os.path.join("~", name) if begin else name, os.path.join(root, name)) for name in found]
+
+
+def _listed(written: str, path: str) -> list[str]:
+    try:
+        found = sorted(name for name in os.listdir(path) if name.endswith((".yaml", ".yml")))
+    except OSError as error:
+        raise DeclarationError(Problem(written, f"the folder {_why(error, path)}")) from None
+    if not found:
+        raise DeclarationError(Problem(written, "the folder holds no *.yaml or *.yml file"))
+    return found
+
+
+def notebook_file(path: str) -> object:
+    """The JSON of a notebook; raises ``DeclarationError``."""
+    import json
+
+    try:
+        return json.loads(_text(path, path))
+    except ValueError:
+        raise DeclarationError(Problem(path, "the file is no notebook: it is no JSON")) from None
+
+
+def _text(written: str, path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return file.read().decode().removeprefix("\ufeff")
+    except OSError as error:
+        raise DeclarationError(Problem(written, f"the file {_why(error, path)}")) from None
+    except UnicodeDecodeError:
+        raise DeclarationError(Problem(written, "the file is not UTF-8")) from None

@@ -1,0 +1,44 @@
+"""The process environment → snapshots that the engine can rely on.
+
+A snapshot never changes, and the same object is handed out while the environment is unchanged: that identity is what
+lets ``policy.resolve`` reuse its last answer. Reading a large ``os.environ`` costs more than matching it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from types import MappingProxyType
+
+
+class Parent:
+    """Call it for the current snapshot. A door makes one from its ``os.environ``."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._seen: dict[str, str] | None = None
+        self._snapshot: Mapping[str, str] = MappingProxyType({})
+
+    def __call__(self) -> Mapping[str, str]:
+        # ``os.environ`` keeps its encoded pairs in ``_data``; comparing those is many times cheaper than decoding them.
+        raw = getattr(self._environ, "_data", self._environ)
+        if self._seen is None or raw != self._seen:
+            seen = dict(raw)
+            self._snapshot = MappingProxyType({os.fsdecode(name): os.fsdecode(value) for name, value in seen.items()})
+            self._seen = seen
+        return self._snapshot
+
+
+def initial_environment(fallback: Mapping[str, str]) -> Mapping[str, str]:
+    """The environment as it stood when this process started (SPEC 4.2), or *fallback* where the system cannot say."""
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            pairs = file.read().split(b"\0")
+    except OSError:
+        return fallback
+    found = {}
+    for pair in pairs:
+        name, equals, value = pair.partition(b"=")
+        if equals:
+            found[name.decode("utf-8", "surrogateescape")] = value.decode("utf-8", "surrogateescape")
+    return found

@@ -1,0 +1,117 @@
+"""The declared tools of one toolbox, and which declaration replaces which (SPEC 2.5).
+
+1. Re-running a cell, or loading a file again, replaces its tools; one that left it goes too.
+2. The same key from a later cell replaces with a notice; from another file it is an error that names both files.
+3. A declaration with errors removes nothing: the old tools stay.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+
+from ..core.errors import Problem, UnknownTool, near
+from ..core.tool import Origin, Tool
+
+
+class Registry:
+    """Tools by key and by name. Every method is safe to call from any thread."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, Tool] = {}
+        self._named: dict[str, tuple[str, ...]] = {}
+        self._lock = threading.RLock()
+
+    def __iter__(self) -> Iterator[Tool]:
+        with self._lock:
+            return iter(list(self._tools.values()))
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def put(self, tools: Iterable[Tool], origin: Origin, *, complete: bool) -> tuple[list[str], list[Problem]]:
+        """Notices and problems of adding *tools*. ``complete``: the declaration had no errors, so what left it goes."""
+        notices: list[str] = []
+        problems: list[Problem] = []
+        with self._lock:
+            kept = []
+            for tool in tools:
+                old = self._tools.get(tool.key)
+                clash = self._clash(tool, old)
+                if clash:
+                    problems.append(Problem(tool.key, clash))
+                    continue
+                if old is not None and not _same(old.origin, tool.origin):
+                    notices.append(f"{tool.key}: replaces the declaration from {_described(old.origin, tool.origin)}")
+                kept.append(tool)
+            if complete and origin.id is not None:
+                now = {tool.key for tool in kept}
+                for key, old in list(self._tools.items()):
+                    if _same(old.origin, origin) and key not in now:
+                        del self._tools[key]
+            for tool in kept:
+                self._tools[tool.key] = tool
+            self._index()
+        return notices, problems
+
+    def forget_left(self, cell: str, run: str) -> None:
+        """Forgets the tools that an edited cell no longer declares, after *run* of it went well."""
+        with self._lock:
+            left = [key for key, tool in self._tools.items() if tool.origin.id == cell and tool.origin.run != run]
+            for key in left:
+                del self._tools[key]
+            if left:
+                self._index()
+
+    def replace(self, tool: Tool) -> None:
+        """Puts a tool in place of the one with its key, when that is still there."""
+        with self._lock:
+            if tool.key in self._tools:
+                self._tools[tool.key] = tool
+
+    def remove(self, name: str) -> Tool:
+        """Removes and returns one tool; raises ``UnknownTool``."""
+        with self._lock:
+            tool = self.find(name)
+            del self._tools[tool.key]
+            self._index()
+            return tool
+
+    def find(self, name: str) -> Tool:
+        """The tool of a key, or of a name where that is unambiguous; raises ``UnknownTool``."""
+        with self._lock:
+            tool = self._tools.get(name)
+            if tool is not None:
+                return tool
+            keys = self._named.get(name, ())
+            if len(keys) == 1:
+                return self._tools[keys[0]]
+            known = [*self._named, *self._tools]
+        if keys:
+            raise UnknownTool(f"More than one tool is named {name!r}; call it by key: {', '.join(sorted(keys))}")
+        if not known:
+            raise UnknownTool(f"No tool {name!r} is declared here, nor any other; run the cell that declares it")
+        raise UnknownTool(f"No tool {name!r} is declared here{near(name, known)}; run the cell that declares it")
+
+    def _clash(self, tool: Tool, old: Tool | None) -> str | None:
+        both_files = old is not None and old.origin.kind == tool.origin.kind == "file"
+        if old is None or not both_files or _same(old.origin, tool.origin):
+            return None
+        return f"declared in {old.origin.label} and in {tool.origin.label}; rename one or give it another group"
+
+    def _index(self) -> None:
+        named: dict[str, list[str]] = {}
+        for key, tool in self._tools.items():
+            named.setdefault(tool.name, []).append(key)
+        self._named = {name: tuple(keys) for name, keys in named.items()}
+
+
+def _same(one: Origin, other: Origin) -> bool:
+    """Without an id (a host that has no cell ids) only equal names are replaced, and that says nothing."""
+    return one.kind == other.kind and one.id == other.id
+
+
+def _described(old: Origin, new: Origin) -> str:
+    if old.kind == new.kind == "cell":
+        return f"an earlier cell ({old.label}) by this one ({new.label})"
+    return f"{old.label} by the one in {new.label}"

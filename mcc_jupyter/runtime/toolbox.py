@@ -1,0 +1,536 @@
+"""The one way through: add, report, call (SPEC 2–7). Every door is this and its host's manners.
+
+1. ``call`` = find → resolve → available? → bind → plan → launch → outcome. Nothing else starts a tool.
+2. A report and a call use the same resolution; neither is kept for the other.
+3. The toolbox holds tools, the session and the launcher; it reads the parent only through the callable it was given.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..core import command, context, policy
+from ..core.declare import Place, declare
+from ..core.errors import DeclarationError, Problem, ToolUnavailable
+from ..core.listing import Listing
+from ..core.notebook import declarations
+from ..core.outcome import Outcome
+from ..core.redact import Redactor
+from ..core.report import MATRIX_TOOLS, Matrix, Report, matrix, report
+from ..core.schema import bind
+from ..core.tool import DEFAULT_FLOOR, Function, Origin, Source, Tool
+from . import calls
+from .cache import OutcomeCache
+from .catalog import EnvFiles, ToolFile, notebook_file, tool_files
+from .hints import program_paths
+from .identity import Identity, local_user
+from .introspect import RUN_FN, frames, introspect
+from .launcher import Launcher, Stop
+from .registry import Registry
+from .session import SessionStore
+from .sizes import environment_room
+
+
+_NO_FOLDER = Problem("cwd", "the working directory no longer exists; change to another one")
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What a declaration did: its tools with their reports, notices of replacement, and everything that is wrong."""
+
+    tools: tuple[Tool, ...] = ()
+    reports: tuple[Report, ...] = ()
+    notices: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    printed: str = field(default="", repr=False)
+    """What modules printed while they were imported."""
+
+    def raise_for_problems(self) -> Added:
+        """Itself, or ``DeclarationError`` with all problems."""
+        if self.problems:
+            raise DeclarationError(*self.problems)
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """The names a real child received, against the names the report promises (SPEC 11.3)."""
+
+    tool: str
+    received: tuple[str, ...]
+    reported: tuple[str, ...]
+
+    @property
+    def unexpected(self) -> tuple[str, ...]:
+        return tuple(sorted(set(self.received) - set(self.reported)))
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        return tuple(sorted(set(self.reported) - set(self.received)))
+
+    @property
+    def ok(self) -> bool:
+        return not self.unexpected and not self.absent
+
+    def __str__(self) -> str:
+        if self.ok:
+            return f"{self.tool}: the child received exactly the {len(self.received)} names of the report"
+        parts = [f"received but not reported: {', '.join(self.unexpected)}"] if self.unexpected else []
+        parts += [f"reported but not received: {', '.join(self.absent)}"] if self.absent else []
+        return f"{self.tool}: {'; '.join(parts)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Resolved:
+    tool: Tool
+    resolution: policy.Resolution
+    context: policy.Context
+    store: Mapping[str, object] = field(repr=False)
+    parent: Mapping[str, str] = field(repr=False)
+
+
+class Toolbox:
+    """The tools of one kernel or process. Safe to use from several threads.
+
+    *parent* gives the current snapshot of the environment; *place* names it in reports ("this kernel"). *floor* are the
+    deployment's floor names. *identity* is who calls; by default the local OS user.
+    """
+
+    def __init__(
+        self,
+        parent: Callable[[], Mapping[str, str]],
+        *,
+        place: str = "this process",
+        floor: tuple[str, ...] = DEFAULT_FLOOR,
+        identity: Identity | None = None,
+        launcher: Launcher | None = None,
+        interpreter: str = sys.executable,
+    ) -> None:
+        self.parent = parent
+        self.place = place
+        self.floor = floor
+        self.identity = identity or Identity(local_user())
+        self.session = SessionStore(lambda: self.identity.entries(), self._secret_in)
+        self.registry = Registry()
+        self._interpreter = interpreter
+        self._launcher = launcher
+        self._files = EnvFiles()
+        self._cache = OutcomeCache()
+        self._lock = threading.Lock()
+        self._secrets: dict[str, str] = {}
+        self._threads: ThreadPoolExecutor | None = None
+
+    # ---- declaring
+
+    def add(self, document: object, origin: Origin, *, folder: str | None = None) -> Added:
+        """Declares the tools of *document* (SPEC 2). Nothing raises: ``problems`` holds all that is wrong."""
+        declared = self.declare(document, origin, folder=folder)
+        return self.add_tools(declared.tools, origin, declared.problems)
+
+    def declare(self, document: object, origin: Origin, *, folder: str | None = None) -> Added:
+        """Reads *document* against the parent as it is now, and takes nothing in."""
+        parent = self.parent()
+        home = parent.get("HOME") if "HOME" in self.floor else None
+        try:
+            base = folder or os.getcwd()
+        except FileNotFoundError:
+            return Added(problems=(_NO_FOLDER,))
+        declared = declare(document, Place(parent, self.floor, base, home, origin))
+        return Added(tools=declared.tools, problems=declared.problems)
+
+    def add_tools(
+        self, tools: Iterable[Tool], origin: Origin, problems: Sequence[Problem] = (), *, partial: bool = False
+    ) -> Added:
+        """Takes declared tools in: reads the signatures of functions, then replaces what they replace (SPEC 2.5).
+
+        *partial*: these are not all tools of their cell, so none goes for not being among them.
+        """
+        ready, failed, printed = self._introspected(list(tools))
+        problems = [*problems, *failed]
+        notices, clashes = self.registry.put(ready, origin, complete=not problems and not partial)
+        problems += clashes
+        added = tuple(tool for tool in ready if any(tool is known for known in self.registry))
+        if problems:
+            kept = sorted({problem.path for problem in problems} & {tool.key for tool in self.registry})
+            notices += [f"{key}: its earlier declaration stays" for key in kept]
+        reports = tuple(self._report(self._resolve(tool)) for tool in added)
+        return Added(added, reports, tuple(notices), tuple(problems), printed)
+
+    def load(self, *paths: str, folder: str | None = None) -> Added:
+        """Declares the tools of files, folders and globs (SPEC 2.4); one bad file stops no other."""
+        home = self.parent().get("HOME")
+        results: list[Added] = []
+        for path in paths:
+            try:
+                files = tool_files(path, folder=folder or os.getcwd(), home=home)
+            except FileNotFoundError:
+                results.append(Added(problems=(_NO_FOLDER,)))
+            except DeclarationError as error:
+                results.append(Added(problems=error.problems))
+            else:
+                results += [self._loaded(file) for file in files]
+        return _joined(results)
+
+    def _loaded(self, file: ToolFile) -> Added:
+        try:
+            document = file.document()
+        except DeclarationError as error:
+            return Added(problems=error.problems)
+        origin = Origin("file", file.written, os.path.realpath(file.path))
+        added = self.add(document, origin, folder=os.path.dirname(file.path))
+        return replace(added, problems=tuple(problem.under(file.written) for problem in added.problems))
+
+    def load_notebook(self, path: str) -> Added:
+        """Declares what a notebook declares, without running its other code; paths are relative to its folder."""
+        folder = os.path.dirname(os.path.abspath(path))
+        try:
+            found, problems = declarations(notebook_file(path))
+        except DeclarationError as error:
+            return Added(problems=error.problems)
+        results = [Added(problems=tuple(problems))]
+        for item in found:
+            origin = Origin("cell", item.label, item.cell)
+            if item.paths:
+                results.append(self.load(*item.paths, folder=folder))
+            elif item.source is not None:
+                results.append(self.add_function(item.source, item.fields, origin, folder=folder))
+            else:
+                results.append(self.add(item.document, origin, folder=folder))
+        return _joined(results)
+
+    def add_function(
+        self, source: Source, fields: Mapping[str, object], origin: Origin, *, folder: str | None = None
+    ) -> Added:
+        """Declares a function whose source stands alone; *fields* are those of a tool in YAML (SPEC 2.3)."""
+        document = {"name": source.function, **fields, "fn": f"notebook:{source.function}"}
+        declared = self.declare(document, origin, folder=folder)
+        tools = [replace(tool, body=Function(source.function, source)) for tool in declared.tools]
+        # Other functions of the same cell come by their own decorators, so none goes for not being among these.
+        return self.add_tools(tools, origin, declared.problems, partial=True)
+
+    def remove(self, name: str) -> Tool:
+        """Forgets one tool; raises ``UnknownTool``."""
+        return self.registry.remove(name)
+
+    # ---- seeing
+
+    def report(self, name: str, *, everything: bool = False) -> Report:
+        """The report of one tool; *everything* adds withheld parent names and program paths (SPEC 11.1, 7.13)."""
+        return self._report(self._resolve(self._ready(name)), everything=everything)
+
+    def matrix(self) -> Matrix:
+        """All tools × names."""
+        tools = list(self.registry)
+        reports = [self._report(self._resolve(tool)) for tool in tools[:MATRIX_TOOLS]]
+        return matrix(reports, more=max(0, len(tools) - MATRIX_TOOLS), footer=self._footer())
+
+    def is_available(self, tool: Tool) -> bool:
+        """Whether a call of *tool* could start now."""
+        return self._resolve(tool).resolution.available
+
+    def listing(self, tools: Iterable[Tool] | None = None) -> Listing:
+        """The declared tools as a table: key, kind, availability and the first line of the description."""
+        rows = []
+        for tool in self.registry if tools is None else tools:
+            state = "available" if self.is_available(tool) else "unavailable"
+            rows.append((tool.key, tool.kind, state, tool.description.partition("\n")[0]))
+        return Listing(("tool", "kind", "state", "description"), tuple(sorted(rows)), "no tools are declared")
+
+    def session_listing(self) -> Listing:
+        """The session's keys, types and sizes in bytes (SPEC 6.2)."""
+        rows = [(key, kind, "identity" if size is None else f"{size:,} bytes") for key, kind, size in self.session.rows()]
+        return Listing(("key", "type", "size"), tuple(rows))
+
+    def probe(self, name: str) -> Probe:
+        """Starts a child with exactly the tool's environment and reads the names it received (SPEC 11.3)."""
+        resolved = self._available(name)
+        plan = command.probe(
+            resolved.tool,
+            resolved.resolution,
+            context=resolved.context,
+            runner=RUN_FN,
+            interpreter=self._interpreter,
+            room=environment_room(),
+        )
+        exit = self.launcher.run(plan.request, stdout=_nowhere, stderr=_nowhere)
+        answers = frames(exit.result)
+        names = answers[0].get("names") if answers else None
+        if not isinstance(names, list):
+            why = exit.error or "its interpreter gave no answer"
+            raise ToolUnavailable(f"Tool {resolved.tool.name!r} could not be probed; {why}", tool=resolved.tool.name)
+        return Probe(resolved.tool.name, tuple(sorted(map(str, names))), tuple(sorted(resolved.resolution.bindings)))
+
+    # ---- calling
+
+    def once(
+        self, document: Mapping[str, object], origin: Origin, *, timeout: float | None = None, show: calls.Show | None = None
+    ) -> Outcome:
+        """Declares one tool, calls it without arguments, and keeps nothing (SPEC 2.10). Raises ``DeclarationError``."""
+        tool = self.declare(document, origin).raise_for_problems().tools[0]
+        return self._call(_checked(self._resolve(tool)), {}, timeout, show, None)
+
+    def call(
+        self,
+        name: str,
+        arguments: Mapping[str, object] | None = None,
+        *,
+        timeout: float | None = None,
+        show: calls.Show | None = None,
+        stop: Stop | None = None,
+    ) -> Outcome:
+        """Calls a tool and returns its outcome, also when the tool failed (SPEC 7.12).
+
+        *timeout* in seconds goes before ``limits.timeout``. *show* gets output while the tool runs. *stop* lets another
+        thread end the call. Raises ``UnknownTool``, ``ToolUnavailable``, ``ArgumentError``; ``KeyboardInterrupt`` once
+        nothing of the tool is left.
+        """
+        resolved = self._available(name)
+        return self._call(resolved, arguments or {}, timeout, show, stop)
+
+    async def acall(
+        self,
+        name: str,
+        arguments: Mapping[str, object] | None = None,
+        *,
+        timeout: float | None = None,
+        show: calls.Show | None = None,
+    ) -> Outcome:
+        """``call`` for ``await``; cancelling ends the tool before the cancellation goes on."""
+        stop = Stop()
+        with self._lock:
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(max_workers=32, thread_name_prefix="mcc")
+        future = self._threads.submit(self.call, name, arguments, timeout=timeout, show=show, stop=stop)
+        try:
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            stop.kill()
+            while not future.done() and not future.cancel():
+                await asyncio.sleep(0.01)
+            raise
+
+    def map(
+        self,
+        name: str,
+        arguments: Sequence[Mapping[str, object]],
+        *,
+        workers: int | None = None,
+        timeout: float | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[Outcome]:
+        """Calls a tool once for each item, *workers* at a time (default: twice the cores); outcomes in order.
+
+        All arguments are checked before the first call starts. An interrupt stops every running call and starts no other.
+        *progress* is called with the number of calls that have ended.
+        """
+        resolved = self._available(name)
+        for item in arguments:
+            bind(resolved.tool.params, item, tool=resolved.tool.name)
+        stops = [Stop() for _ in arguments]
+        stopped = threading.Event()
+
+        def one(at: int) -> Outcome:
+            if stopped.is_set():
+                return Outcome(resolved.tool.name, ok=False, failure="was not started: map was interrupted")
+            return self._call(self._available(name), arguments[at], timeout, None, stops[at])
+
+        done = 0
+        with ThreadPoolExecutor(workers or 2 * (os.cpu_count() or 1), thread_name_prefix="mcc-map") as threads:
+            futures = [threads.submit(one, at) for at in range(len(arguments))]
+            try:
+                outcomes = []
+                for future in futures:
+                    outcomes.append(future.result())
+                    done += 1
+                    if progress is not None:
+                        progress(done)
+                return outcomes
+            except BaseException:
+                stopped.set()
+                for stop in stops:
+                    stop.interrupt()
+                raise
+
+    @property
+    def launcher(self) -> Launcher:
+        """Started at the first call, with the floor as its whole environment (SPEC 7.1)."""
+        with self._lock:
+            if self._launcher is None:
+                parent = self.parent()
+                floor = {name: parent[name] for name in self.floor if name in parent}
+                self._launcher = Launcher(floor, python=self._interpreter)
+            return self._launcher
+
+    def close(self) -> None:
+        """Ends every running call and the launcher."""
+        with self._lock:
+            launcher, threads = self._launcher, self._threads
+            self._launcher = self._threads = None
+        if launcher is not None:
+            launcher.close()
+        if threads is not None:
+            threads.shutdown(wait=False, cancel_futures=True)
+
+    # ---- the parts of the straight line
+
+    def _ready(self, name: str) -> Tool:
+        """The tool, with its signature read: a function that could not be imported earlier is tried again."""
+        tool = self.registry.find(name)
+        if not isinstance(tool.body, Function) or tool.introspected or not self._resolve(tool).resolution.available:
+            return tool
+        ready, problems, _ = self._introspected([tool])
+        if problems:
+            raise DeclarationError(*problems)
+        self.registry.replace(ready[0])
+        return ready[0]
+
+    def _introspected(self, tools: list[Tool]) -> tuple[list[Tool], list[Problem], str]:
+        """Tools whose signature could be read in place of those that came; an unavailable one waits for its first use."""
+        pending = [tool for tool in tools if isinstance(tool.body, Function) and not tool.introspected]
+        resolved = [self._resolve(tool) for tool in pending]
+        pairs = [(item.tool, item.resolution) for item in resolved if item.resolution.available]
+        if not pairs:
+            return tools, [], ""
+        store = self.session.snapshot()
+        result = introspect(
+            pairs,
+            context=context.build("fn", store),
+            launcher=self.launcher,
+            interpreter=self._interpreter,
+            room=environment_room(),
+        )
+        done = {tool.key: tool for tool in result.tools}
+        failed = {tool.key for tool, _ in pairs} - done.keys()
+        kept = [done.get(tool.key, tool) for tool in tools if tool.key not in failed]
+        return kept, list(result.problems), result.printed
+
+    def _resolve(self, tool: Tool) -> _Resolved:
+        parent = self.parent()
+        store = self.session.snapshot()
+        built = context.build(tool.kind, store)
+        resolution = policy.resolve(
+            tool,
+            parent=parent,
+            floor=self.floor,
+            files=self._files.read(tool.env_files),
+            context=built,
+            groups=self.identity.caller,
+        )
+        return _Resolved(tool, resolution, built, store, parent)
+
+    def _available(self, name: str) -> _Resolved:
+        return _checked(self._resolve(self._ready(name)))
+
+    def _call(
+        self,
+        resolved: _Resolved,
+        arguments: Mapping[str, object],
+        timeout: float | None,
+        show: calls.Show | None,
+        stop: Stop | None,
+    ) -> Outcome:
+        tool = resolved.tool
+        bound = bind(tool.params, arguments, tool=tool.name)
+        plan = command.plan(
+            tool,
+            bound,
+            resolved.resolution,
+            context=resolved.context,
+            store=resolved.store,
+            runner=RUN_FN,
+            interpreter=self._interpreter,
+            room=environment_room(),
+            timeout=timeout,
+        )
+        self._learn(plan.secrets)
+        key = None
+        if tool.cache_ttl is not None:
+            key = self._cache.key(tool, bound, resolved.store, resolved.resolution)
+            known = self._cache.get(key)
+            if known is not None:
+                return replace(known, mode="cached", seconds=0.0)
+        notes = [*plan.notes, *self._call_notes(resolved, plan)]
+        call = calls.Call(
+            tool,
+            bound,
+            replace(plan, notes=tuple(notes)),
+            resolved.resolution,
+            resolved.parent,
+            self._report(resolved),
+            timeout,
+        )
+        outcome = calls.run(call, launcher=self.launcher, session=self.session, show=show, stop=stop)
+        if key is not None and tool.cache_ttl is not None and outcome.ok:
+            self._cache.put(key, outcome, tool, tool.cache_ttl)
+        return outcome
+
+    def _call_notes(self, resolved: _Resolved, plan: command.Plan) -> list[str]:
+        """What depends on more than names and classes is said at the call (SPEC 11.2)."""
+        changed = command.changed_references(resolved.tool, resolved.parent)
+        notes = []
+        if changed:
+            listed = ", ".join(changed)
+            notes.append(f"declared earlier: {listed} has another value by now; declare the tool again to use it")
+        skipped = Redactor(plan.secrets).skipped
+        if skipped:
+            notes.append(f"not redacted, because short or common: {', '.join(skipped)}")
+        return notes
+
+    def _report(self, resolved: _Resolved, *, everything: bool = False) -> Report:
+        extra: dict[str, Any] = {}
+        if everything:
+            extra["withheld"] = policy.withheld(resolved.resolution, resolved.tool, resolved.parent)
+            extra["programs"] = program_paths(resolved.tool, resolved.resolution)
+        return report(resolved.tool, resolved.resolution, footer=self._footer(), **extra)
+
+    def _footer(self) -> tuple[str, ...]:
+        """SPEC 11.5, 6.6: what these lines leave open, they say."""
+        identity = "the local user, with all groups" if self.identity.groups is None else "the local user"
+        return (
+            f"Resolved from {self.place}, which holds these values anyway; identity: {identity}, by its own statement.",
+            "Isolation: own process; no Landlock domain, so a tool can read this process's first environment from /proc.",
+            "Choosing variables does not isolate files: a tool reads what its user can read.",
+        )
+
+    def _learn(self, secrets: Mapping[str, str]) -> None:
+        with self._lock:
+            self._secrets.update(secrets)
+
+    def _secret_in(self, text: str) -> str | None:
+        """The name of a known secret that *text* holds (SPEC 6.2)."""
+        with self._lock:
+            known = dict(self._secrets)
+        for name, value in known.items():
+            if Redactor({name: value}).holds_secret(text):
+                return name
+        return None
+
+
+def _joined(results: Sequence[Added]) -> Added:
+    return Added(
+        tools=tuple(tool for added in results for tool in added.tools),
+        reports=tuple(item for added in results for item in added.reports),
+        notices=tuple(notice for added in results for notice in added.notices),
+        problems=tuple(problem for added in results for problem in added.problems),
+        printed="".join(added.printed for added in results),
+    )
+
+
+def _checked(resolved: _Resolved) -> _Resolved:
+    """Itself when the tool is available; raises ``ToolUnavailable`` with the notice (SPEC 5.3)."""
+    notice = resolved.resolution.notice
+    if notice is not None:
+        reasons = tuple(reason.code for reason in resolved.resolution.reasons)
+        raise ToolUnavailable(notice, tool=resolved.tool.name, reasons=reasons)
+    return resolved
+
+
+def _nowhere(_: bytes) -> None:
+    """Takes output nobody wants."""

@@ -1,0 +1,985 @@
+"""Real processes through the launcher: how they are started, watched, stopped, and that nothing stays."""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from mcc_jupyter.core.command import Request
+from mcc_jupyter.core.tool import Limits
+from mcc_jupyter.runtime import launcher as module
+from mcc_jupyter.runtime import supervised
+from mcc_jupyter.runtime.launcher import Exit, Launcher, Stop
+
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
+ENVIRON = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+FAR = 30.0
+"""Seconds a tool would take if nothing stopped it; every test is over long before."""
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+class Ran:
+    """A call: its exit and its output."""
+
+    def __init__(self, launcher: Launcher, request: Request, stop: Stop | None = None) -> None:
+        self.out, self.err = bytearray(), bytearray()
+        self.exit = launcher.run(request, stdout=self.out.extend, stderr=self.err.extend, stop=stop)
+
+
+def sh(script: str, **fields: object) -> Request:
+    values = {"environ": ENVIRON, "cwd": "/", **fields}
+    return Request(("/bin/sh", "/dev/fd/9"), payload=b"exec 9<&-; " + script.encode(), **values)  # type: ignore[arg-type]
+
+
+def command(*argv: str, **fields: object) -> Request:
+    return Request(argv, **{"environ": ENVIRON, "cwd": "/", **fields})  # type: ignore[arg-type]
+
+
+def until(true: Callable[[], object], seconds: float = 10.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def alive(pid: int) -> bool:
+    """Whether the process runs; one that only waits to be reaped does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def below(pid: int) -> list[int]:
+    """The living children of a process and theirs."""
+    try:
+        direct = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+    return [child for one in direct for child in (one, *below(one)) if alive(child)]
+
+
+def written(path: Path) -> int:
+    """The number a process writes into a file, as soon as it is there."""
+    assert until(lambda: path.exists() and path.read_text().endswith("\n"))
+    return int(path.read_text())
+
+
+@pytest.fixture(scope="module")
+def launcher() -> Iterator[Launcher]:
+    launcher = Launcher(ENVIRON)
+    Ran(launcher, command("true"))
+    yield launcher
+    launcher.close()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(launcher: Launcher) -> Iterator[None]:
+    """No descriptor more than before, and no process below the launcher."""
+    gc.collect()
+    before = len(os.listdir("/dev/fd"))
+    yield
+    gc.collect()
+    assert len(os.listdir("/dev/fd")) <= before
+    assert launcher._process is not None
+    pid = launcher._process.pid
+    assert until(lambda: not below(pid)), f"left: {[Path(f'/proc/{one}/cmdline').read_bytes() for one in below(pid)]}"
+
+
+# Starting
+
+
+def test_a_call_gives_output_code_and_time(launcher: Launcher) -> None:
+    ran = Ran(launcher, sh("echo out; echo err >&2; exit 3"))
+
+    assert ran.out == b"out\n"
+    assert ran.err == b"err\n"
+    assert ran.exit == Exit(code=3, seconds=ran.exit.seconds)
+    assert 0 < ran.exit.seconds < FAR
+
+
+def test_a_tool_gets_exactly_its_environment(launcher: Launcher) -> None:
+    ran = Ran(launcher, command("env", environ={"PATH": ENVIRON["PATH"], "ONE": "1", "NOTHING": "", "BYTES": "\udce9"}))
+
+    assert sorted(bytes(ran.out).split(b"\n")[:-1]) == [b"BYTES=\xe9", b"NOTHING=", b"ONE=1", b"PATH=" + ENVIRON["PATH"].encode()]
+
+
+def test_an_empty_environment_is_not_inherited(launcher: Launcher) -> None:
+    assert Ran(launcher, command("/usr/bin/env", environ={})).out == b""
+
+
+def test_an_environment_larger_than_one_message_arrives(launcher: Launcher) -> None:
+    environ = {**ENVIRON, **{f"V{number}": "x" * 100_000 for number in range(15)}}
+
+    ran = Ran(launcher, sh("echo ${#V0} ${#V14}", environ=environ))
+
+    assert ran.out == b"100000 100000\n"
+
+
+@linux
+def test_what_a_process_cannot_be_given_is_one_line_without_a_value(launcher: Launcher) -> None:
+    environ = {**ENVIRON, **{f"V{number}": "secret" * 15_000 for number in range(60)}}
+
+    assert Ran(launcher, command("true", environ=environ)).exit.error == (
+        "cannot start `true`: Argument list too long: its arguments and variables together; give it less"
+    )
+    nothing = "an argument, or a variable's name or value, holds a character that no process can be given"
+    assert Ran(launcher, command("true", environ={**ENVIRON, "A": "secret\0"})).exit.error == f"cannot start `true`: {nothing}"
+    assert Ran(launcher, command("true", "secret\0")).exit.error == f"cannot start `true`: {nothing}"
+    limited = command("true", "secret\0", limits=Limits(nofile=64))
+    assert Ran(launcher, limited).exit.error == f"cannot start `true`: {nothing}"
+    assert Ran(launcher, command("true", "secret\ud800")).exit.error == (
+        "the command or a variable holds a character that has no form in this system's encoding"
+    )
+
+
+def test_arguments_and_the_folder_need_not_be_utf_8(launcher: Launcher, tmp_path: Path) -> None:
+    folder = tmp_path / "caf\udce9"
+    folder.mkdir()
+
+    assert Ran(launcher, command("printf", "%s", "\udce9")).out == b"\xe9"
+    assert Ran(launcher, command("pwd", cwd=str(folder))).out.endswith(b"/caf\xe9\n")
+
+
+@linux
+def test_a_tool_holds_no_descriptor_but_its_own(launcher: Launcher) -> None:
+    held = "import os; print([fd for fd in map(int, os.listdir('/proc/self/fd')) if os.path.exists(f'/proc/self/fd/{fd}')])"
+
+    assert Ran(launcher, command(sys.executable, "-I", "-S", "-c", held)).out == b"[0, 1, 2]\n"
+    every = command(sys.executable, "-I", "-S", "-c", held, payload=b"x", stdin=b"x", result=True)
+    assert Ran(launcher, every).out == b"[0, 1, 2, 8, 9]\n"
+
+
+@linux
+def test_a_tool_has_its_own_group_no_terminal_and_plain_signals(launcher: Launcher) -> None:
+    script = "import os; print(os.getpgid(0) == os.getpid() != os.getsid(0)); print(open('/proc/self/status').read()); open('/dev/tty')"
+    ran = Ran(launcher, command("/usr/bin/env", sys.executable, "-I", "-S", "-c", script))
+    status = dict(line.split(":\t", 1) for line in ran.out.decode().splitlines()[1:] if ":\t" in line)
+
+    assert ran.out.startswith(b"True\n")
+    assert b"/dev/tty" in ran.err
+    assert status["SigBlk"] == "0" * 16
+    assert status["NoNewPrivs"] == "1"
+    for limits in (Limits(), Limits(nofile=64)):
+        ignored = Ran(launcher, sh("grep SigIgn /proc/self/status", limits=limits)).out.split()[1]
+        assert int(ignored, 16) & 0x7FFFFFFF == 0  # of 32 and 33, the C library's own, it makes what it likes
+
+
+@pytest.mark.parametrize("status", [True, False])
+def test_a_tool_has_the_umask_of_this_process(launcher: Launcher, status: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.open
+
+    def refuse(path: str, *rest: int) -> int:
+        if path == "/proc/self/status":
+            raise FileNotFoundError
+        return real(path, *rest)
+
+    if not status:
+        monkeypatch.setattr(os, "open", refuse)
+    before = os.umask(0o027)
+    try:
+        assert Ran(launcher, sh("umask")).out == b"0027\n"
+    finally:
+        assert os.umask(before) == 0o027
+
+
+def test_a_program_is_looked_up_on_the_path_of_the_tool(launcher: Launcher, tmp_path: Path) -> None:
+    program = tmp_path / "only-here"
+    program.write_text("#!/bin/sh\necho found $1\n")
+    program.chmod(0o755)
+
+    assert Ran(launcher, command("only-here", "it", environ={"PATH": f"/nowhere:{tmp_path}"})).out == b"found it\n"
+    assert Ran(launcher, command("only-here", "here", environ={"PATH": ":/bin"}, cwd=str(tmp_path))).out == b"found here\n"
+    assert Ran(launcher, command("./only-here", "too", cwd=str(tmp_path))).out == b"found too\n"
+    assert Ran(launcher, command("sh", "-c", "echo default", environ={})).out == b"default\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "error"),
+    [
+        pytest.param("no-such-program", "program not found: `no-such-program`; it is in no folder of the tool's PATH", id="name"),
+        pytest.param("/no/such", "program not found: `/no/such`; install it or correct the path", id="path"),
+        pytest.param("/no/sh", "shell not found: `/no/sh`; install it or correct the path", id="PROC-24"),
+        pytest.param("", "program not found: ``; it is in no folder of the tool's PATH", id="empty"),
+        pytest.param("{tmp}", "program not found: `{tmp}`; install it or correct the path", id="a folder"),
+        pytest.param("{tmp}/plain", "program is not executable: `{tmp}/plain`; make it so with chmod +x", id="not executable"),
+        pytest.param("plain", "program is not executable: `{tmp}/plain`; make it so with chmod +x", id="not executable on PATH"),
+        pytest.param("{tmp}/lost", "cannot start `{tmp}/lost`: No such file or directory: the interpreter that its first line names", id="interpreter"),
+        pytest.param("{tmp}/text", "cannot start `{tmp}/text`: Exec format error; a script needs a first line like #!/bin/sh", id="no first line"),
+        pytest.param("two\nlines", "program not found: `two\\nlines`; it is in no folder of the tool's PATH", id="one line"),
+    ],
+)
+@pytest.mark.parametrize("limits", [Limits(), Limits(nofile=64)], ids=["spawned", "limited"])
+def test_a_program_that_cannot_be_started_is_named(launcher: Launcher, argv: str, error: str, limits: Limits, tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("#!/bin/sh\n")
+    for name, text in (("lost", "#!/no/interpreter\n"), ("text", "words\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+
+    ran = Ran(launcher, command(argv.format(tmp=tmp_path), environ={"PATH": f"/bin:{tmp_path}"}, limits=limits))
+
+    assert ran.exit == Exit(seconds=ran.exit.seconds, error=error.format(tmp=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("folder", "what"),
+    [
+        pytest.param("no/such", "does not exist, or no longer", id="PROC-22 missing"),
+        pytest.param("file", "is not a directory", id="PROC-22 a file"),
+        pytest.param("nul\0", "cannot be entered (Invalid argument)", id="NUL"),
+    ],
+)
+def test_PROC_22_a_working_directory_that_cannot_be_used_is_named(launcher: Launcher, folder: str, what: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    error = Ran(launcher, command("true", cwd=f"{tmp_path}/{folder}")).exit.error
+
+    assert error == f"working directory `{tmp_path}/{folder}` {what}; set cwd to a folder that is there"
+
+
+def test_PROC_22_a_working_directory_that_was_deleted(launcher: Launcher, tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    assert Ran(launcher, command("pwd", cwd=str(folder))).exit.code == 0
+    folder.rmdir()
+
+    error = Ran(launcher, command("pwd", cwd=str(folder))).exit.error
+
+    assert error == f"working directory `{folder}` does not exist, or no longer; set cwd to a folder that is there"
+
+
+# What goes in
+
+
+def test_stdin_is_empty_or_what_was_given(launcher: Launcher) -> None:
+    assert Ran(launcher, command("cat")).out == b""
+    assert Ran(launcher, command("cat", stdin=b"given")).out == b"given"
+    assert Ran(launcher, command("cat", stdin=b"")).out == b""
+
+
+@linux
+def test_a_payload_cannot_be_changed(launcher: Launcher) -> None:
+    ran = Ran(launcher, command("sh", "-c", "cat <&9; echo x 2>/dev/null >&9 || echo sealed", payload=b"script\n"))
+
+    assert ran.out == b"script\nsealed\n"
+
+
+@pytest.mark.parametrize("lacking", ["memfd_create", "MFD_NOEXEC_SEAL", "permission"])
+def test_where_sealed_memory_is_lacking_something_else_carries_it(launcher: Launcher, lacking: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if lacking == "memfd_create":
+        monkeypatch.delattr(os, "memfd_create", raising=False)
+    else:
+        real = getattr(os, "memfd_create", None)
+        if real is None:
+            pytest.skip("no memfd here")
+
+        def create(name: str, flags: int) -> int:
+            if lacking == "permission" or flags & supervised._NOEXEC_SEAL:
+                raise OSError
+            return int(real(name, flags))
+
+        monkeypatch.setattr(os, "memfd_create", create)
+    large = os.urandom(1_000_000)
+
+    assert Ran(launcher, command("cat", "/dev/fd/9", payload=large)).out == large
+    assert Ran(launcher, command("cat", stdin=large)).out == large
+    assert Ran(launcher, command("true", stdin=large)).exit.code == 0
+    assert Ran(launcher, command("sh", "-c", "exec <&-; sleep 0.2", stdin=large)).exit.code == 0
+    assert Ran(launcher, sh("cat", stdin=b"")).out == b""
+
+
+@linux
+def test_private_files_are_private_and_gone_afterwards(launcher: Launcher) -> None:
+    script = 'stat -c "%a %u" "$A" "$(dirname "$A")"; cat "$A" "$B"; mkdir -p "$A.d/x"; ln -s / "$A.l"; chmod 0 "$A.d"; echo "$A"'
+    ran = Ran(launcher, sh(f"umask; {script}", files={"A": b"one\n", "B": b"two\n"}))
+    *lines, path = ran.out.decode().splitlines()
+
+    assert lines == [f"{supervised._umask():04o}", f"600 {os.getuid()}", f"700 {os.getuid()}", "one", "two"]
+    assert not Path(path).parent.exists()
+
+
+def test_private_files_go_with_a_call_that_could_not_start(launcher: Launcher, tmp_path: Path) -> None:
+    before = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()
+
+    assert Ran(launcher, command("/no/such", files={"A": b"one"})).exit.error is not None
+    assert Ran(launcher, command("true", files={"no/folder": b"one"})).exit.error.startswith("cannot write a private file in /")  # type: ignore[union-attr]
+    assert (set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set()) <= before
+
+
+# What comes out
+
+
+def test_PROC_11_output_comes_while_the_tool_runs(launcher: Launcher, tmp_path: Path) -> None:
+    seen: list[bytes] = []
+
+    def sink(chunk: bytes) -> None:
+        seen.append(chunk)
+        (tmp_path / "go").touch()
+
+    exit = launcher.run(sh("echo 1; while [ ! -e go ]; do sleep 0.01; done; echo 2", cwd=str(tmp_path), timeout=FAR), stdout=sink, stderr=sink)
+
+    assert exit.code == 0
+    assert seen == [b"1\n", b"2\n"]
+
+
+@linux
+def test_PROC_14_memory_stays_flat_under_a_flood(launcher: Launcher) -> None:
+    size = 0
+
+    def count(chunk: bytes) -> None:
+        nonlocal size
+        size += len(chunk)
+        assert len(chunk) <= supervised.CHUNK
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    exit = launcher.run(sh("yes | head -c 100000000"), stdout=count, stderr=count)
+
+    assert (exit.code, size) == (0, 100_000_000)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 * 1024
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param("import sys; sys.stdout.write('x' * 70000)", id="PROC-15 a long line"),
+        pytest.param("import sys; sys.stdout.write('x' * 5_000_000)", id="PROC-15 a very long line"),
+        pytest.param("import sys; sys.stdout.write('\\r'.join(map(str, range(200_000))))", id="PROC-15 many updates"),
+        pytest.param("import sys; sys.stdout.write('10%\\r50%\\r100%\\n')", id="PROC-16"),
+        pytest.param("import sys; sys.stdout.buffer.write(b'caf\\xe9\\n')", id="PROC-17 not UTF-8"),
+        pytest.param("import sys; sys.stdout.write('\\033[31mred\\033[0m \\033]0;t\\007')", id="PROC-18"),
+    ],
+)
+def test_output_arrives_byte_for_byte(launcher: Launcher, script: str) -> None:
+    here = subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, check=True, env={})
+
+    assert Ran(launcher, command(sys.executable, "-I", "-S", "-c", script)).out == here.stdout
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "number"),
+    [
+        pytest.param("exit 0", 0, None, id="PROC-19 ok"),
+        pytest.param("kill -SEGV $$", None, signal.SIGSEGV, id="PROC-19 direct"),
+        pytest.param("sh -c 'kill -SEGV $$'; exit $?", 128 + signal.SIGSEGV, None, id="PROC-19 under the shell"),
+        pytest.param("no-such-program", 127, None, id="PROC-19 not found"),
+        pytest.param("/etc/passwd", 126, None, id="PROC-19 not executable"),
+        pytest.param("kill -PIPE $$", None, signal.SIGPIPE, id="PROC-19 SIGPIPE"),
+    ],
+)
+def test_PROC_19_a_call_has_a_code_or_a_signal(launcher: Launcher, script: str, code: int | None, number: int | None) -> None:
+    exit = Ran(launcher, sh(script)).exit
+
+    assert (exit.code, exit.signal, exit.stopped, exit.notes) == (code, number, None, ())
+
+
+def test_an_answer_comes_back_as_it_was_written(launcher: Launcher) -> None:
+    assert Ran(launcher, sh("printf '00000004\\nnull' >&8", result=True)).exit.result == b"00000004\nnull"
+    assert Ran(launcher, sh(":", result=True)).exit.result == b""
+    assert Ran(launcher, sh(":")).exit.result is None
+    assert "null" not in repr(Ran(launcher, sh("printf '00000004\\nnull' >&8", result=True)).exit)
+
+
+def test_an_answer_without_bounds_is_dropped_with_a_note(launcher: Launcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervised, "ANSWER_LIMIT", 1 << 20)
+
+    exit = Ran(launcher, sh("head -c 3000000 /dev/zero >&8", result=True)).exit
+
+    assert (exit.code, exit.result, exit.notes) == (0, b"", ("its answer was larger than 1 MiB and was dropped",))
+
+
+# Until nothing is left
+
+
+@pytest.mark.parametrize("script", ["sleep 30 & echo started", "setsid sleep 30 & echo started", "setsid sh -c 'setsid sleep 30 & setsid sleep 30' >/dev/null 2>&1 & echo started"])
+def test_PROC_01_what_a_tool_leaves_behind_is_ended(launcher: Launcher, script: str) -> None:
+    ran = Ran(launcher, sh(script))
+
+    assert ran.out == b"started\n"
+    assert (ran.exit.code, ran.exit.notes) == (0, ("background process was ended",))
+    assert ran.exit.seconds < FAR / 3
+
+
+def test_PROC_01_what_ends_by_itself_is_not_noted(launcher: Launcher) -> None:
+    ran = Ran(launcher, sh("(sleep 0.1; echo late) & echo started"))
+
+    assert ran.out == b"started\nlate\n"
+    assert (ran.exit.code, ran.exit.notes) == (0, ())
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param("printf '00000004\\nnull' >&8; exec sleep 30", id="FN-16 the answer is whole"),
+        pytest.param("exec 8>&-; exec sleep 30", id="FN-16 its descriptor is closed"),
+    ],
+)
+def test_FN_16_after_its_answer_a_process_has_a_second_to_exit(launcher: Launcher, script: str) -> None:
+    exit = Ran(launcher, sh(script, result=True)).exit
+
+    assert (exit.signal, exit.stopped, exit.notes) == (signal.SIGKILL, None, ("still running 1 s after its answer: ended",))
+    assert exit.seconds < FAR / 3
+
+
+def test_FN_16_one_of_several_answers_ends_nothing(launcher: Launcher) -> None:
+    """Between two functions that are described, an import may take longer than a second."""
+    exit = Ran(launcher, sh("printf '0000000a\\n{\"id\": \"a\"}' >&8; sleep 1.5; printf '0000000a\\n{\"id\": \"b\"}' >&8", result=True)).exit
+
+    assert (exit.code, exit.notes) == (0, ())
+    assert exit.result == b'0000000a\n{"id": "a"}0000000a\n{"id": "b"}'
+
+
+# Limits
+
+
+def test_PROC_29_what_came_before_the_time_limit_is_kept(launcher: Launcher) -> None:
+    ran = Ran(launcher, sh("echo a; exec sleep 30", timeout=0.3, limits=Limits(timeout=FAR)))
+
+    assert ran.out == b"a\n"
+    assert (ran.exit.signal, ran.exit.stopped) == (signal.SIGTERM, "timeout")
+
+
+def test_a_tool_that_ignores_its_time_limit_is_killed(launcher: Launcher) -> None:
+    ran = Ran(launcher, sh("trap 'echo TERM' TERM; while :; do sleep 0.1; done", limits=Limits(timeout=0.3)))
+
+    assert ran.out == b"TERM\n"
+    assert (ran.exit.signal, ran.exit.stopped, ran.exit.notes) == (signal.SIGKILL, "timeout", ())
+
+
+def test_a_time_limit_may_be_far_away(launcher: Launcher) -> None:
+    assert Ran(launcher, sh("sleep 0.01", timeout=1e12)).exit.code == 0
+
+
+@linux
+def test_limits_hold_for_every_process_of_a_tool_and_not_for_the_next(launcher: Launcher) -> None:
+    limits = Limits(mem_mb=1000, cpu_sec=50, fsize_mb=3, nofile=40)
+    shown = "sh -c 'ulimit -Sv; ulimit -Hv; ulimit -St; ulimit -Ht; ulimit -Sf; ulimit -Hf; ulimit -Sn; ulimit -Hn'"
+
+    assert Ran(launcher, sh(shown, limits=limits)).out.split() == b"1024000 1024000 50 51 6144 6144 40 40".split()
+    assert b"1024000" not in Ran(launcher, sh(shown)).out
+
+
+@linux
+def test_a_limit_cannot_be_raised_above_what_this_process_may_have(launcher: Launcher) -> None:
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+
+    assert int(Ran(launcher, sh("ulimit -n", limits=Limits(nofile=1 << 40))).out) == hard
+    assert Ran(launcher, sh(":", limits=Limits(mem_mb=1 << 60))).exit.code == 0
+
+
+@linux
+@pytest.mark.parametrize("script", ["while :; do :; done", "sh -c 'while :; do :; done'; exit $?"])
+def test_a_tool_that_used_up_its_processor_time_says_so(launcher: Launcher, script: str) -> None:
+    exit = Ran(launcher, sh(script, limits=Limits(cpu_sec=1))).exit
+
+    assert exit.stopped == "cpu_sec"
+    assert signal.SIGXCPU in (exit.signal, (exit.code or 0) - 128)
+
+
+@linux
+def test_a_tool_that_wrote_too_much_says_so(launcher: Launcher, tmp_path: Path) -> None:
+    exit = Ran(launcher, sh("exec dd if=/dev/zero of=large bs=1M count=5", cwd=str(tmp_path), limits=Limits(fsize_mb=1))).exit
+
+    assert (exit.signal, exit.stopped) == (signal.SIGXFSZ, "fsize_mb")
+
+
+def test_a_limit_that_did_not_strike_is_not_named(launcher: Launcher) -> None:
+    limits = Limits(cpu_sec=50, fsize_mb=50)
+
+    assert Ran(launcher, sh("kill -KILL $$", limits=limits)).exit.stopped is None
+    assert Ran(launcher, sh("exit 3", limits=limits)).exit.stopped is None
+
+
+@linux
+@pytest.mark.parametrize(
+    ("limits", "name"),
+    [pytest.param(Limits(nofile=3), "limits.nofile", id="PROC-34 nofile"), pytest.param(Limits(mem_mb=3), "limits.mem_mb", id="PROC-34 mem_mb")],
+)
+def test_PROC_34_a_limit_too_low_to_start_is_named(launcher: Launcher, limits: Limits, name: str) -> None:
+    exit = Ran(launcher, command(sys.executable, "-c", "pass", limits=limits)).exit
+
+    assert exit.code != 0
+    assert any(name in text for text in (*exit.notes, exit.error or ""))
+
+
+# Stopping
+
+
+def test_PROC_04_an_interrupt_ends_the_tool(launcher: Launcher) -> None:
+    stop = Stop()
+    timer = threading.Timer(0.3, stop.interrupt)
+    timer.start()
+
+    exit = Ran(launcher, sh("exec sleep 30"), stop).exit
+    timer.join()
+
+    assert (exit.signal, exit.stopped) == (signal.SIGINT, "interrupt")
+
+
+def test_PROC_05_background_jobs_that_ignore_an_interrupt_are_ended(launcher: Launcher, tmp_path: Path) -> None:
+    stop = Stop()
+
+    def sink(_: bytes) -> None:
+        stop.interrupt()
+
+    exit = launcher.run(sh("sleep 30 & echo $! > pid; echo; wait", cwd=str(tmp_path)), stdout=sink, stderr=sink, stop=stop)
+
+    assert (exit.signal, exit.stopped) == (signal.SIGINT, "interrupt")
+    assert not alive(written(tmp_path / "pid"))
+
+
+def test_an_interrupt_escalates(launcher: Launcher) -> None:
+    stop, out = Stop(), bytearray()
+
+    def sink(chunk: bytes) -> None:
+        if not out:
+            stop.interrupt()
+        out.extend(chunk)
+
+    script = "trap 'echo INT' INT; trap 'echo TERM' TERM; echo ready; while :; do sleep 0.05; done"
+    exit = launcher.run(sh(script), stdout=sink, stderr=bytearray().extend, stop=stop)
+
+    assert out == b"ready\nINT\nTERM\n"
+    assert (exit.signal, exit.stopped) == (signal.SIGKILL, "interrupt")
+
+
+@pytest.mark.parametrize("orders", [("interrupt", "interrupt"), ("kill",)])
+def test_a_second_interrupt_kills_at_once(launcher: Launcher, orders: tuple[str, ...], tmp_path: Path) -> None:
+    stop = Stop()
+
+    def sink(_: bytes) -> None:
+        for order in orders:
+            getattr(stop, order)()
+
+    script = "trap '' INT TERM; setsid sleep 30 & echo $! > pid; echo; while :; do sleep 0.05; done"
+    exit = launcher.run(sh(script, cwd=str(tmp_path)), stdout=sink, stderr=sink, stop=stop)
+
+    assert (exit.signal, exit.stopped, exit.notes) == (signal.SIGKILL, "interrupt", ())
+    assert exit.seconds < 1.0 + FAR / 3
+    assert not alive(written(tmp_path / "pid"))
+
+
+def test_an_interrupt_during_the_grace_ends_it(launcher: Launcher, tmp_path: Path) -> None:
+    stop = Stop()
+    script = "sleep 30 & echo $! > pid"
+    timer = threading.Thread(target=lambda: (written(tmp_path / "pid"), stop.interrupt(), stop.interrupt()))
+    timer.start()
+
+    exit = Ran(launcher, sh(script, cwd=str(tmp_path)), stop).exit
+    timer.join()
+
+    assert exit.seconds < FAR / 3
+    assert not alive(written(tmp_path / "pid"))
+
+
+def test_a_tool_that_left_its_group_is_killed_all_the_same(launcher: Launcher) -> None:
+    script = "import os, time; pid = os.fork(); os.setpgid(pid, pid) if pid else time.sleep(30); os.setpgid(0, pid); time.sleep(30)"
+
+    exit = Ran(launcher, command(sys.executable, "-I", "-S", "-c", script, timeout=0.3)).exit
+
+    assert (exit.signal, exit.stopped) == (signal.SIGKILL, "timeout")
+
+
+def test_a_stop_that_came_before_starts_nothing(launcher: Launcher, tmp_path: Path) -> None:
+    stop = Stop()
+    stop.interrupt()
+
+    exit = Ran(launcher, sh("touch started", cwd=str(tmp_path)), stop).exit
+
+    assert exit == Exit(seconds=exit.seconds, stopped="interrupt")
+    assert not (tmp_path / "started").exists()
+
+
+def test_one_stop_may_end_several_calls(launcher: Launcher) -> None:
+    stop = Stop()
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(Ran, launcher, sh("exec sleep 30"), stop) for _ in range(4)]
+        assert until(lambda: len(stop._calls) == 4)
+        stop.interrupt()
+        assert [call.result().exit.stopped for call in calls] == ["interrupt"] * 4
+    assert stop._calls == []
+
+
+# KeyboardInterrupt
+
+
+def interrupted(run: Callable[[], object]) -> Exit:
+    with pytest.raises(KeyboardInterrupt) as caught:
+        run()
+    exit = caught.value.exit  # type: ignore[attr-defined]
+    assert isinstance(exit, Exit)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    return exit
+
+
+def test_PROC_04_ctrl_c_is_raised_when_the_tool_has_gone(launcher: Launcher, tmp_path: Path) -> None:
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+
+    exit = interrupted(lambda: Ran(launcher, sh("echo $$ > pid; exec sleep 30", cwd=str(tmp_path))))
+    timer.join()
+
+    assert (exit.signal, exit.stopped) == (signal.SIGINT, "interrupt")
+    assert not alive(written(tmp_path / "pid"))
+
+
+def test_a_second_ctrl_c_kills_and_a_third_is_raised(launcher: Launcher) -> None:
+    def press(times: int) -> Callable[[bytes], None]:
+        return lambda _: [signal.raise_signal(signal.SIGINT) for _ in range(times)] and None  # type: ignore[return-value]
+
+    script = sh("trap '' INT TERM; echo; while :; do sleep 0.05; done")
+
+    assert interrupted(lambda: launcher.run(script, stdout=press(2), stderr=press(2))).signal == signal.SIGKILL
+    with pytest.raises(KeyboardInterrupt) as caught:
+        launcher.run(script, stdout=press(3), stderr=press(3))
+    assert not hasattr(caught.value, "exit")
+
+
+def test_ctrl_c_before_the_tool_starts(launcher: Launcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = socket.socketpair
+
+    def press() -> object:
+        signal.raise_signal(signal.SIGINT)
+        return real()
+
+    monkeypatch.setattr(socket, "socketpair", press)
+
+    exit = interrupted(lambda: Ran(launcher, sh("exec sleep 30")))
+
+    assert (exit.stopped, exit.signal in (signal.SIGINT, None)) == ("interrupt", True)
+
+
+def test_a_keyboard_interrupt_out_of_another_handler_is_passed_on(launcher: Launcher) -> None:
+    raised: list[int] = []
+
+    def sink(chunk: bytes) -> None:
+        if not raised:
+            raised.append(1)
+            raise KeyboardInterrupt
+
+    exit = interrupted(lambda: launcher.run(sh("echo a; exec sleep 30"), stdout=sink, stderr=sink))
+
+    assert (exit.signal, exit.stopped) == (signal.SIGINT, "interrupt")
+
+
+@pytest.mark.parametrize("at", ["pipe", "socketpair"])
+def test_a_keyboard_interrupt_out_of_another_handler_before_the_start(launcher: Launcher, at: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os if at == "pipe" else socket, at, interrupt)
+
+    exit = interrupted(lambda: Ran(launcher, sh("exec sleep 30")))
+
+    assert exit == Exit(seconds=exit.seconds, stopped="interrupt")
+
+
+def test_a_handler_of_the_user_is_left_alone(launcher: Launcher) -> None:
+    seen: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: seen.append(number))
+    try:
+        exit = launcher.run(sh("echo; sleep 0.1; exit 5"), stdout=lambda _: signal.raise_signal(signal.SIGINT), stderr=bytearray().extend)
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    assert (exit.code, seen) == (5, [signal.SIGINT])
+
+
+def test_what_a_sink_raises_ends_the_call(launcher: Launcher, tmp_path: Path) -> None:
+    def sink(_: bytes) -> None:
+        raise ValueError("full")
+
+    with pytest.raises(ValueError, match="full"):
+        launcher.run(sh("echo $$ > pid; echo; exec sleep 30", cwd=str(tmp_path)), stdout=sink, stderr=sink)
+
+    assert not alive(written(tmp_path / "pid"))
+
+
+# Many calls
+
+
+def test_a_thousand_calls_leave_no_descriptor(launcher: Launcher) -> None:
+    before = len(os.listdir("/dev/fd"))
+
+    for _ in range(1000):
+        Ran(launcher, command("true"))
+
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_a_hundred_calls_at_once_keep_their_output_apart(launcher: Launcher) -> None:
+    with ThreadPoolExecutor(100) as pool:
+        outputs = list(pool.map(lambda number: Ran(launcher, sh(f"sleep 0.1; echo {number}; sleep 0.1; echo {number}")).out, range(100)))
+
+    assert outputs == [b"%d\n" % number * 2 for number in range(100)]
+
+
+def test_PROC_28_timeouts_leave_no_zombie(launcher: Launcher) -> None:
+    with ThreadPoolExecutor(25) as pool:
+        stopped = list(pool.map(lambda _: Ran(launcher, sh("exec sleep 30", timeout=0.2)).exit.stopped, range(50)))
+
+    assert stopped == ["timeout"] * 50
+    with pytest.raises(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+        raise ChildProcessError  # only the launcher is left, and it runs
+
+
+def test_without_descriptors_a_call_says_so(launcher: Launcher) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest = os.dup(0)
+    os.close(lowest)
+    try:
+        for spare in range(1, 9):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + spare, hard))
+            ran = Ran(launcher, sh("echo hi", stdin=b"x", result=True))
+            assert ran.exit.error == "no process can be started: Too many open files"
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    assert Ran(launcher, sh("echo hi")).out == b"hi\n"
+
+
+# Deaths
+
+
+@linux
+def test_neither_argv_nor_environ_of_ours_holds_a_value(launcher: Launcher, tmp_path: Path) -> None:
+    found: list[bytes] = []
+
+    def look(_: bytes) -> None:
+        pid = launcher._process.pid  # type: ignore[union-attr]
+        for one in (pid, *(int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split())):
+            found.extend(Path(f"/proc/{one}/{name}").read_bytes() for name in ("cmdline", "environ", "comm"))
+
+    launcher.run(sh("echo", environ={**ENVIRON, "TOKEN": "s3cr3t-value"}, stdin=b"s3cr3t-value"), stdout=look, stderr=look)
+
+    assert len(found) == 6
+    assert b"s3cr3t-value" not in b"".join(found)
+    assert [found[2], found[5]] == [b"mcc-launcher\n", b"mcc-supervisor\n"]
+    assert b"TOKEN" not in found[1] + found[4]
+
+
+def test_PROC_08_the_launcher_outlives_the_thread_that_started_it() -> None:
+    launcher = Launcher(ENVIRON)
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            parent = pool.submit(Ran, launcher, sh("echo $PPID")).result()
+        pid = launcher._process.pid  # type: ignore[union-attr]
+        assert parent.out
+        assert Ran(launcher, sh("sleep 0.1; echo again")).out == b"again\n"
+        assert launcher._process.pid == pid  # type: ignore[union-attr]
+    finally:
+        launcher.close()
+
+
+@linux
+def test_a_launcher_that_was_killed_is_replaced_and_running_calls_go_on() -> None:
+    launcher = Launcher(ENVIRON)
+    first: list[int] = []
+
+    def sink(chunk: bytes) -> None:
+        if not first:
+            first.append(launcher._process.pid)  # type: ignore[union-attr]
+            os.kill(first[0], signal.SIGKILL)
+
+    out = bytearray()
+    try:
+        exit = launcher.run(sh("echo; sleep 0.2; echo on >&2; sleep 30 & exit 4"), stdout=sink, stderr=out.extend)
+        assert (exit.code, exit.notes, out) == (4, ("background process was ended",), b"on\n")
+        assert Ran(launcher, sh("echo again")).out == b"again\n"
+        assert launcher._process.pid != first[0]  # type: ignore[union-attr]
+    finally:
+        launcher.close()
+
+
+@linux
+def test_what_a_killed_supervisor_watched_is_ended(launcher: Launcher, tmp_path: Path) -> None:
+    def sink(_: bytes) -> None:
+        tool = written(tmp_path / "pid")
+        os.kill(int(Path(f"/proc/{tool}/stat").read_text().rpartition(")")[2].split()[1]), signal.SIGKILL)
+
+    script = 'setsid sh -c "sleep 30 & sleep 30" & echo "$A" > file; echo $$ > pid; echo; exec sleep 30'
+    exit = launcher.run(sh(script, cwd=str(tmp_path), files={"A": b"x"}), stdout=sink, stderr=sink)
+
+    assert exit == Exit(seconds=exit.seconds, error="the process that watched over this call was killed; call again")
+    assert exit.seconds < FAR / 3
+    assert until(lambda: not alive(written(tmp_path / "pid")))
+    assert until(lambda: not Path((tmp_path / "file").read_text().strip()).parent.exists())
+
+
+@linux
+def test_closing_ends_running_calls_and_the_launcher() -> None:
+    launcher = Launcher(ENVIRON)
+    with ThreadPoolExecutor(3) as pool:
+        calls = [pool.submit(Ran, launcher, sh("trap '' INT TERM; while :; do sleep 0.05; done")) for _ in range(3)]
+        assert until(lambda: launcher._process is not None and len(below(launcher._process.pid)) >= 6)
+        pid = launcher._process.pid  # type: ignore[union-attr]
+        launcher.close()
+        assert [call.result().exit.signal for call in calls] == [signal.SIGKILL] * 3
+    assert not alive(pid)
+    launcher.close()
+
+
+@linux
+def test_a_launcher_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PATIENCE", 0.2)
+    launcher = Launcher(ENVIRON)
+    Ran(launcher, command("true"))
+    pid = launcher._process.pid  # type: ignore[union-attr]
+    os.kill(pid, signal.SIGSTOP)
+
+    launcher.close()
+
+    assert not alive(pid)
+
+
+def test_a_launcher_that_cannot_be_started_says_so() -> None:
+    ran = Ran(Launcher(ENVIRON, python="/no/python"), command("true"))
+
+    assert ran.exit.error == "no process can be started: No such file or directory (/no/python)"
+
+
+def test_a_launcher_that_ends_at_once_says_so() -> None:
+    launcher = Launcher(ENVIRON, python="/bin/false")
+
+    errors = {Ran(launcher, sh("echo", environ={**ENVIRON, "A": "x" * 100_000})).exit.error for _ in range(5)}
+    launcher.close()
+
+    assert errors <= {"the launcher ended; call again", "the process that watched over this call was killed; call again"}
+
+
+def test_without_a_pidfd_the_socket_tells_of_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "pidfd_open", raising=False)
+    launcher = Launcher(ENVIRON)
+    try:
+        assert Ran(launcher, sh("echo hi")).out == b"hi\n"
+    finally:
+        launcher.close()
+
+
+def test_a_default_timeout_of_sockets_changes_nothing() -> None:
+    socket.setdefaulttimeout(0.05)
+    launcher = Launcher(ENVIRON)
+    try:
+        assert Ran(launcher, sh("sleep 0.2; echo hi")).out == b"hi\n"
+    finally:
+        socket.setdefaulttimeout(None)
+        launcher.close()
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_process_starts_its_own_launcher(launcher: Launcher) -> None:
+    ours = launcher._process.pid  # type: ignore[union-attr]
+    pid = os.fork()
+    if not pid:
+        status = 1
+        try:
+            fine = Ran(launcher, sh("echo hi")).out == b"hi\n" and launcher._process.pid != ours  # type: ignore[union-attr]
+            launcher.close()
+            status = 0 if fine else 2
+        finally:
+            os._exit(status)
+    assert os.waitpid(pid, 0)[1] == 0
+    pid = os.fork()
+    if not pid:
+        status = 1
+        try:
+            launcher.close()
+            launcher.close()
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitpid(pid, 0)[1] == 0
+
+    assert Ran(launcher, sh("echo hi")).out == b"hi\n"
+    assert launcher._process.pid == ours  # type: ignore[union-attr]
+
+
+def test_forgetting_in_the_same_process_is_what_a_fork_would_do(launcher: Launcher) -> None:
+    """The same as above, where coverage sees it."""
+    other = Launcher(ENVIRON)
+    Ran(other, command("true"))
+    process, control = other._process, other._control
+    assert process is not None
+    assert control is not None
+    copy = control.dup()
+    other._owner = -1
+    assert Ran(other, sh("echo hi")).out == b"hi\n"
+    assert other._process is not process
+    second = other._process
+    assert second is not None
+    other._owner = -1
+    other._control, ours = None, other._control
+    other.close()
+    assert (other._process, second.returncode) == (None, None)
+    other._owner = -1
+    other._control, other._process = ours, second
+    other.close()
+    assert second.returncode == 0
+    copy.shutdown(socket.SHUT_RDWR)
+    copy.close()
+    for one in (process, second):
+        one.returncode = None
+        one.wait(10)
+
+
+KERNEL = """
+import os, sys, threading, time
+sys.path.insert(0, {repository!r})
+from mcc_jupyter.core.command import Request
+from mcc_jupyter.runtime.launcher import Launcher
+launcher = Launcher({environ!r})
+script = b"trap '' INT TERM HUP; setsid sleep 30 & echo $! > other; echo $A > file; echo $$ > tool; while :; do sleep 0.05; done"
+def call():
+    launcher.run(Request(("/bin/sh", "/dev/fd/9"), {environ!r}, {folder!r}, payload=script, files={{"A": b"x"}}), stdout=print, stderr=print)
+threading.Thread(target=call, daemon=True).start()
+while not os.path.exists({folder!r} + "/tool"): time.sleep(0.01)
+with open({folder!r} + "/launcher", "w") as file: print(launcher._process.pid, file=file)
+{then}
+"""
+
+
+@linux
+@pytest.mark.parametrize(
+    ("then", "number"),
+    [
+        pytest.param("time.sleep(30)", signal.SIGKILL, id="PROC-07 kill -9"),
+        pytest.param("time.sleep(30)", signal.SIGTERM, id="PROC-07 terminate"),
+        pytest.param("time.sleep(0.1)", None, id="PROC-07 shutdown"),
+        pytest.param("os.execv('/bin/sleep', ['sleep', '0.2'])", None, id="PROC-07 restart in place"),
+        pytest.param("os.fork() or time.sleep(4); time.sleep(30)", signal.SIGKILL, id="PROC-07 kill -9 with a forked copy"),
+        pytest.param("os.kill(launcher._process.pid, 19); time.sleep(30)", signal.SIGKILL, id="PROC-07 kill -9 with a stopped launcher"),
+    ],
+)
+def test_PROC_07_nothing_outlives_the_kernel(then: str, number: int | None, tmp_path: Path) -> None:
+    source = KERNEL.format(repository=str(REPOSITORY), environ=ENVIRON, folder=str(tmp_path), then=then)
+    kernel = subprocess.Popen([sys.executable, "-c", source], env=ENVIRON, start_new_session=True, stdout=subprocess.DEVNULL)
+    try:
+        pids = [written(tmp_path / name) for name in ("tool", "other", "launcher")]
+        private = Path((tmp_path / "file").read_text().strip())
+        if number is not None:
+            kernel.send_signal(number)
+        kernel.wait(FAR)
+        watched = pids[:2] if "19" in then else pids
+        assert until(lambda: not any(alive(pid) for pid in watched), 3), [alive(pid) for pid in watched]
+        assert until(lambda: not private.parent.exists(), 3)
+    finally:
+        kernel.kill()
+        kernel.wait()
+        if "19" in then:
+            os.kill(pids[2], signal.SIGKILL)
