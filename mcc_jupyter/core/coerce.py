@@ -90,9 +90,7 @@ def coerce(param: Param, value: object, *, called: str = "argument") -> object:
         if plain is None and (param.nullable or not param.required or param.default is None):
             return None
         schema = fragment(param)
-        if plain is None and schema:
-            raise _Misfit("must not be null")
-        fitted = _fit(schema, plain, exact=False)
+        fitted = _null(schema) if plain is None else _fit(schema, plain, exact=False)
         if param.schema is not None:
             _check_rest(schema, fitted)
     except _Misfit as misfit:
@@ -183,6 +181,13 @@ def _fit(schema: Schema, value: object, *, exact: bool) -> object:
     if isinstance(value, str) and schema.get("format") in _FORMATS:
         _FORMATS[str(schema["format"])](value)
     return value
+
+
+def _null(schema: Schema) -> object:
+    try:
+        return _fit(schema, None, exact=True)
+    except _Misfit:
+        raise _Misfit("must not be null") from None
 
 
 def _first(branches: list[Schema], value: object, *, exact: bool, otherwise: str) -> object:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import marshal
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from .context import encode
+from .context import encode, encode_bytes
 from .curl_config import config
 from .errors import ArgumentError, ToolUnavailable
 from .policy import Binding, Context, Resolution, Source, command_references
@@ -25,6 +26,10 @@ PAYLOAD = "/dev/fd/9"
 
 _CLOSE_PAYLOAD = b"exec 9<&-; "
 """Stands before a script, on its first line, so that line numbers stay and no grandchild inherits the script."""
+
+
+_HALF = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""Surrogates that stand for no byte: JSON may hold one that stands alone, and no command line can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,8 @@ class Request:
     limits: Limits = Limits()
     timeout: float | None = None
     """Seconds; None is ``limits.timeout``."""
+    isolation: bool = True
+    """Whether the process is confined as far as this machine can (SPEC 7.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +96,7 @@ def plan(
     else:
         request = _shell_request(tool, "exec", body, base, arguments)
     if tool.stdin and not isinstance(tool.body, Function):
-        request = replace(request, stdin=encode(dict(arguments)).encode())
+        request = replace(request, stdin=encode_bytes(dict(arguments)))
     return Plan(request, secrets(tool, resolution), notes)
 
 
@@ -188,7 +195,7 @@ def _too_large(tool: Tool, text: str) -> NoReturn:
 
 def _base(tool: Tool, environ: Mapping[str, str], context: Context, timeout: float | None) -> Request:
     files = {"MCC_SESSION_FILE": context.document} if context.document is not None else {}
-    return Request((), environ, tool.cwd.value, files=files, limits=tool.limits, timeout=timeout)
+    return Request((), environ, tool.cwd.value, files=files, limits=tool.limits, timeout=timeout, isolation=tool.isolation)
 
 
 def _shell_request(tool: Tool, where: str, shell: Shell, base: Request, arguments: Mapping[str, object]) -> Request:
@@ -283,6 +290,8 @@ def _render(
         raise ArgumentError(f"Tool {tool.name!r}: {where}: the template failed with {type(error).__name__}") from None
     if "\0" in text:
         raise ArgumentError(f"Tool {tool.name!r}: {where}: an argument holds a NUL character; leave it out")
+    if _HALF.search(text):
+        raise ArgumentError(f"Tool {tool.name!r}: {where}: an argument holds half of a character; leave it out")
     return text
 
 

@@ -25,6 +25,14 @@ def encode(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
+def encode_bytes(value: object) -> bytes:
+    """``encode`` in UTF-8; half a character, which a function may return, is written as an escape."""
+    try:
+        return encode(value).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, allow_nan=False).encode()
+
+
 def as_variable(value: object) -> str:
     """One entry for ``exec``: strings raw, the rest as JSON."""
     return value if isinstance(value, str) else encode(value)
@@ -46,7 +54,7 @@ def build(kind: str, store: Mapping[str, object]) -> Context:
     return Context(
         variables={name: value for name, value in wanted.items() if name not in oversized},
         oversized=tuple(name for name in wanted if name in oversized),
-        document=encode(dict(store)).encode() if oversized else None,
+        document=encode_bytes(dict(store)) if oversized else None,
     )
 
 

@@ -1,26 +1,36 @@
 """A notebook's JSON → the declarations in it, without running anything (SPEC 2, 12.3).
 
-Read are ``%%mcc_tool`` cells, ``%mcc_load`` lines and functions under ``@tool``; every other code is left alone.
+Read are ``%%mcc_tool`` cells, ``%mcc_load`` lines and functions under ``@tool``; every other code is left alone. Each
+declaration fails alone.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from .cell import parse_cell
 from .errors import DeclarationError, Problem
 from .standalone import decorated, extract
 from .tool import Source
 
+_BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)*")
+"""At the top of a cell. IPython drops them, so a magic may stand below."""
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One declaration. Exactly one of ``document``, ``paths`` and ``source`` is there; ``fields`` go with a source."""
+    """One declaration. Exactly one of ``document``, ``paths`` and ``source`` is there; ``fields`` go with a source.
+
+    ``cell`` tells cells apart; ``where`` is for people (``cell 3``, counted among the code cells).
+    """
 
     label: str
     cell: str
+    where: str
     document: object = field(default=None, repr=False)
     paths: tuple[str, ...] = ()
     source: Source | None = None
@@ -33,10 +43,11 @@ def declarations(notebook: object) -> tuple[list[Found], list[Problem]]:
     problems: list[Problem] = []
     for at, (cell, text) in enumerate(_code_cells(notebook), 1):
         where = f"cell {at}"
-        try:
-            found.extend(_in_cell(text, cell or where, where))
-        except DeclarationError as error:
-            problems.extend(problem.under(where) for problem in error.problems)
+        for read in _in_cell(text, cell or where, where):
+            try:
+                found.append(read())
+            except DeclarationError as error:
+                problems.extend(problem.under(where) for problem in error.problems)
     return found, problems
 
 
@@ -48,48 +59,58 @@ def _code_cells(notebook: object) -> Iterator[tuple[str, str]]:
         if not isinstance(cell, Mapping) or cell.get("cell_type") != "code":
             continue
         source = cell.get("source", "")
-        text = source if isinstance(source, str) else "".join(part for part in source if isinstance(part, str))
-        yield str(cell.get("id") or ""), text
+        parts = [source] if isinstance(source, str) else source if isinstance(source, list) else []
+        yield str(cell.get("id") or ""), "".join(part for part in parts if isinstance(part, str))
 
 
-def _in_cell(text: str, cell: str, where: str) -> Iterator[Found]:
-    first, _, body = text.lstrip("\n").partition("\n")
+def _in_cell(text: str, cell: str, where: str) -> Iterator[Callable[[], Found]]:
+    """One reader for each declaration."""
+    first, _, body = _BLANK_LINES.sub("", text, count=1).partition("\n")
     if first.startswith("%%"):
-        magic, _, line = first.partition(" ")
+        magic, _, line = first.rstrip().partition(" ")
         if magic == "%%mcc_tool":
-            label = " ".join([magic, *line.split()[:1]])
-            yield Found(label, cell, document=parse_cell(line, body))
+            yield partial(_tool, line, body, cell, where)
         return
     for line in text.splitlines():
         magic, _, rest = line.strip().partition(" ")
         if magic == "%mcc_load":
-            yield Found("%mcc_load", cell, paths=_paths(rest))
-    yield from _functions(text, cell, where)
+            yield partial(_load, rest, cell, where)
+    for name, call in decorated(text):
+        yield partial(_function, text, name, call, cell, where)
 
 
-def _paths(line: str) -> tuple[str, ...]:
+def _tool(line: str, body: str, cell: str, where: str) -> Found:
+    return Found(" ".join(["%%mcc_tool", *line.split()[:1]]), cell, where, document=parse_cell(line, body))
+
+
+def _load(line: str, cell: str, where: str) -> Found:
     import shlex
 
     try:
-        return tuple(shlex.split(line))
+        paths = tuple(shlex.split(line))
     except ValueError:
         raise DeclarationError(Problem("%mcc_load", "a quote is not closed")) from None
+    if not paths:
+        raise DeclarationError(Problem("%mcc_load", "write `%mcc_load PATH…`"))
+    return Found("%mcc_load", cell, where, paths=paths)
 
 
-def _functions(text: str, cell: str, where: str) -> Iterator[Found]:
-    for name, call in decorated(text):
-        source = extract(text, name, filename=f"<{where}>")
-        yield Found(f"@tool {name}", cell, source=source, fields=_literals(call, name) if call is not None else {})
+def _function(text: str, name: str, call: ast.Call | None, cell: str, where: str) -> Found:
+    fields = {} if call is None else _literals(call, f"@tool {name}")
+    return Found(f"@tool {name}", cell, where, source=extract(text, name, filename=f"<{where}>"), fields=fields)
 
 
-def _literals(call: ast.Call, function: str) -> dict[str, object]:
+def _literals(call: ast.Call, label: str) -> dict[str, object]:
+    """The fields that a decorator was given."""
     fields: dict[str, object] = {}
+    problems = [Problem(label, "takes fields by name: `@tool(env_passthrough=[…])`")] if call.args else []
     for keyword in call.keywords:
         try:
-            fields[str(keyword.arg)] = ast.literal_eval(keyword.value)
-        except ValueError:
+            value = ast.literal_eval(keyword.value)
+            fields.update(value if keyword.arg is None else {keyword.arg: value})
+        except (ValueError, TypeError):  # a TypeError: an unhashable key, or `**` of no mapping
             message = "is no literal; a notebook's code is not run to read it"
-            raise DeclarationError(Problem(f"@tool {function}: {keyword.arg}", message)) from None
+            problems.append(Problem(f"{label}: {keyword.arg or '**'}", message))
+    if problems:
+        raise DeclarationError(*problems)
     return fields
-
-

@@ -18,8 +18,8 @@ _SHELL_MEANING = {126: "not executable", 127: "command not found"}
 class Outcome:
     """The outcome of one call.
 
-    ``value`` is a function's result or an exec tool's plain stdout text. ``seconds`` is wall time. ``stopped`` is the limit
-    that ended the call, or ``interrupt``, only when it is known. ``failure`` is one line that says why the call failed.
+    ``value`` is a function's result or an exec tool's plain stdout text. ``seconds`` is wall time. ``stopped`` is the
+    limit that ended the call, or ``interrupt``, only when it is known. ``failure`` is one line: why the call failed.
     """
 
     tool: str
@@ -46,8 +46,12 @@ class Outcome:
         return f"<Outcome {self.tool}: {'ok' if self.ok else self.failure}>"
 
     def json(self) -> Any:
-        """The stdout text parsed as JSON, or a function's value; raises ``ToolFailed`` when output was cut or is no JSON."""
-        if not isinstance(self.value, str):
+        """A function's value, or the stdout text parsed as JSON.
+
+        Raises ``ToolFailed`` when the call failed, and when the text was cut or is no JSON.
+        """
+        self.raise_for_failure()
+        if self.returned:
             return self.value
         if self.cut:
             raise ToolFailed(
@@ -57,7 +61,7 @@ class Outcome:
             )
         try:
             return json.loads(self.value)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             where = f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else "its text"
             text = f"Tool {self.tool!r}: its output is no JSON ({where})"
             raise ToolFailed(text, tool=self.tool, outcome=self) from None
@@ -75,6 +79,8 @@ def describe_exit(code: int | None, number: int | None) -> str:
         return f"was killed by signal {number} ({signal_name(number)})"
     if code is not None and code > 128 and signal_name(code - 128).startswith("SIG"):
         return f"failed with exit code {code} (killed by signal {code - 128}, {signal_name(code - 128)})"
+    if code == 0:
+        return "ended with exit code 0"
     meaning = _SHELL_MEANING.get(code or 0)
     return f"failed with exit code {code}" + (f" ({meaning})" if meaning else "")
 

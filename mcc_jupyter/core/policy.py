@@ -154,7 +154,9 @@ def resolve(
     refused = _refuse(stack, (*base.reserved, *own))
     _lay(stack, Source.SESSION, _session_layer(context))
 
-    missing = tuple(grant for grant in tool.required_env if not _has_value(stack.get(grant.child)))
+    unresolved = _unresolved(tool, [stack[name] for name in set(own) if name in stack])
+    lacking = [grant for grant in tool.required_env if not _has_value(stack.get(grant.child))]
+    missing = tuple(grant for grant in lacking if grant.child not in unresolved)
     notes = [*_parent_notes(tool, parent), *notes, *_context_notes(context)]
     return Resolution(
         tool=tool.name,
@@ -163,7 +165,7 @@ def resolve(
         missing=missing,
         unset=tuple(grant for grant in tool.optional_env if grant.child not in stack),
         refused=refused,
-        reasons=tuple(_reasons(tool, [stack[name] for name in set(own) if name in stack], missing, files, groups)),
+        reasons=tuple(_reasons(tool, missing, unresolved, files, groups)),
         notes=tuple(notes),
     )
 
@@ -384,19 +386,9 @@ def _has_value(binding: Binding | None) -> bool:
     return binding is not None and binding.value_class not in (ValueClass.EMPTY, ValueClass.UNRESOLVED)
 
 
-def _reasons(
-    tool: Tool,
-    own: Iterable[Binding],
-    missing: tuple[Grant, ...],
-    files: tuple[Dotenv | Unreadable, ...],
-    groups: frozenset[str] | None,
-) -> Iterator[Reason]:
-    """All reasons at once (SPEC 5.1). *own* are the bindings of names that the tool asked for one by one."""
-    if not may_call(tool.groups, groups):
-        yield Reason("not granted", f"not granted: it is for {' or '.join(tool.groups)}")
-    if missing:
-        yield Reason("missing", f"missing required environment: {', '.join(map(str, missing))}")
-    unresolved = sorted(
+def _unresolved(tool: Tool, own: Iterable[Binding]) -> list[str]:
+    """Names with a value like ``op://…``. *own* are the bindings of names that the tool asked for one by one."""
+    return sorted(
         binding.name
         for binding in own
         if binding.value_class is ValueClass.UNRESOLVED
@@ -404,6 +396,20 @@ def _reasons(
         and not binding.provenance.rule.startswith("optional_env")
         and not (binding.name in tool.env and tool.env[binding.name].unresolved)
     )
+
+
+def _reasons(
+    tool: Tool,
+    missing: tuple[Grant, ...],
+    unresolved: list[str],
+    files: tuple[Dotenv | Unreadable, ...],
+    groups: frozenset[str] | None,
+) -> Iterator[Reason]:
+    """All reasons at once (SPEC 5.1)."""
+    if not may_call(tool.groups, groups):
+        yield Reason("not granted", f"not granted: it is for {' or '.join(tool.groups)}")
+    if missing:
+        yield Reason("missing", f"missing required environment: {', '.join(map(str, missing))}")
     if unresolved:
         yield Reason("unresolved reference", f"unresolved reference in: {', '.join(unresolved)}")
     for content in files:

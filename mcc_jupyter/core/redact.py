@@ -57,8 +57,9 @@ class Redactor:
             return {self.text(str(key)): self.data(item) for key, item in value.items()}
         if isinstance(value, list):
             return [self.data(item) for item in value]
-        if isinstance(value, int | float) and not isinstance(value, bool) and self.holds_secret(str(value)):
-            return self.text(str(value))
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            written = _number(value)
+            return self.text(written) if self.holds_secret(written) else value
         return value
 
     def text(self, text: str) -> str:
@@ -147,6 +148,15 @@ class Stream:
 def _encoded(text: str) -> bytes:
     """As the text stands in a stream; what an environment holds that is no UTF-8 becomes its bytes again."""
     return text.encode("utf-8", "surrogateescape")
+
+
+def _number(value: float) -> str:
+    try:
+        return str(value)
+    except ValueError:  # more than the 4,300 digits that Python writes of an integer
+        from decimal import Decimal
+
+        return str(Decimal(value))
 
 
 def _is_ordinary(value: str) -> bool:

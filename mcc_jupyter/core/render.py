@@ -30,11 +30,15 @@ _CELL = 44
 
 def report_text(report: Report) -> str:
     """The report as aligned lines."""
-    rows, more = visible(report.rows)
+    (rows, more), common = visible(_listed_rows(report)), _common(report)
     head = [report.tool, report.kind, "available" if report.available else "unavailable"]
     if report.groups not in ((), ("public",)):
         head.append(f"groups: {', '.join(report.groups)}")
-    blocks = ["\n".join(("  ".join(head), *_lead(report))), "\n".join(_table(rows, more))]
+    blocks = ["\n".join(("  ".join(head), *_lead(report)))]
+    if rows or not common:
+        blocks.append("\n".join(_table(rows, more)))
+    if common:
+        blocks.append("\n".join(f"  {_wrapped(f'{source}: ', ' '.join(names))}" for source, names in common))
     if report.withheld is not None:
         blocks.append(_listed("withheld", report.withheld))
     if report.programs is not None:
@@ -66,6 +70,26 @@ def visible(rows: Sequence[Row]) -> tuple[Sequence[Row], int]:
         return rows, 0
     kept = sorted(range(len(rows)), key=lambda place: _weight(rows[place]))[:ROWS]
     return [rows[place] for place in sorted(kept)], len(rows) - ROWS
+
+
+_EVERYWHERE = ("floor", "session")
+
+
+def _is_common(row: Row) -> bool:
+    """What every tool has alike, and nothing is to be said of."""
+    return row.source in _EVERYWHERE and row.state is State.SET and not row.flags and not row.shadows
+
+
+def _listed_rows(report: Report) -> Sequence[Row]:
+    return [row for row in report.rows if not (report.brief and _is_common(row))]
+
+
+def _common(report: Report) -> Sequence[tuple[str, list[str]]]:
+    """In a brief report: the names of the floor and of the session, a line each."""
+    if not report.brief:
+        return ()
+    found = [(source, [row.name for row in report.rows if row.source == source and _is_common(row)]) for source in _EVERYWHERE]
+    return [(source, names) for source, names in found if names]
 
 
 def _weight(row: Row) -> int:
@@ -148,7 +172,7 @@ _CAPTION = f"caption-side:top;text-align:left;padding:.2em .6em;color:inherit;wh
 
 def report_html(report: Report) -> str:
     """The report as an HTML fragment."""
-    rows, more = visible(report.rows)
+    (rows, more), common = visible(_listed_rows(report)), _common(report)
     state = _pill("✓ available", _GREEN) if report.available else _pill("✗ unavailable", _RED)
     head = [f"<strong>{escape(report.tool)}</strong>", _dim(report.kind), state]
     if report.groups not in ((), ("public",)):

@@ -115,6 +115,8 @@ class Report(_Display):
     footer: tuple[str, ...] = ()
     withheld: tuple[str, ...] | None = None
     programs: tuple[tuple[str, str | None], ...] | None = None
+    brief: bool = False
+    """Whether text and HTML tell what every tool gets alike in a line each: the form a declaration shows."""
     version: int = field(default=1, init=False)
 
     def __repr__(self) -> str:

@@ -91,7 +91,7 @@ def _reachable(start: _Statement, statements: list[_Statement]) -> tuple[set[_St
         if statement in kept:
             continue
         kept.add(statement)
-        for name in sorted(statement.at_once | statement.later | statement.wishes):
+        for name in sorted((statement.at_once | statement.later | statement.wishes) - start.binds):
             found = binders.get(name, [])
             if name in statement.at_once:
                 earlier = [item for item in found if item.position < statement.position]
@@ -124,6 +124,8 @@ def decorated(cell: str) -> list[tuple[str, ast.Call | None]]:
 
 def _parse(cell: str, function: str) -> tuple[ast.Module, list[str]]:
     """The cell's syntax tree and its lines, those of magics made empty."""
+    if "\0" in cell or any("\ud800" <= character <= "\udfff" for character in cell):
+        raise DeclarationError(Problem(function, "the cell holds a character that no source can have; remove it"))
     lines = cell.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if lines[0].startswith("%%"):
         lines[0] = ""
@@ -135,9 +137,6 @@ def _parse(cell: str, function: str) -> tuple[ast.Module, list[str]]:
             if at is None:
                 text = f"the cell cannot be read: {error.msg} (line {error.lineno})"
                 raise DeclarationError(Problem(function, text)) from None
-        except ValueError:
-            text = "the cell holds a character that no source can have; remove it"
-            raise DeclarationError(Problem(function, text)) from None
         indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
         while lines[at].endswith("\\") and at + 1 < len(lines):
             lines[at], at = "", at + 1

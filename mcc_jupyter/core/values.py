@@ -15,7 +15,7 @@ VARIABLE_LIMIT = 131_071
 """Bytes that one ``NAME=value`` string may have on Linux, without its NUL (SPEC 4.10)."""
 
 _SCHEMES = re.compile(
-    r"(?:pass|op|keyring|file|vault|bws|akv|awssm|gcpsm|secret|ref\+\w+)://\S|(?:vault|keyring|op|pass):\S", re.A
+    r"(?:pass|op|keyring|vault|bws|akv|awssm|gcpsm|secret|ref\+\w+)://\S|(?:vault|keyring):\S", re.A
 )
 
 

@@ -6,6 +6,8 @@ import os
 import threading
 import time
 from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import replace
 
 from ..core.command import digest
 from ..core.context import encode
@@ -34,7 +36,7 @@ class OutcomeCache:
             found = self._entries.get(key)
             if found is None or found[0] < time.monotonic():
                 return None
-            return found[1]
+            return _copy(found[1])
 
     def put(self, key: tuple[object, ...], outcome: Outcome, tool: Tool, seconds: float) -> None:
         with self._lock:
@@ -43,4 +45,9 @@ class OutcomeCache:
                 del self._entries[old]
             while len(self._entries) >= self._size:
                 del self._entries[next(iter(self._entries))]
-            self._entries[key] = (now + seconds, outcome, tool)
+            self._entries[key] = (now + seconds, _copy(outcome), tool)
+
+
+def _copy(outcome: Outcome) -> Outcome:
+    """With a value of its own: what a caller does to a list changes no outcome of another."""
+    return replace(outcome, value=deepcopy(outcome.value))

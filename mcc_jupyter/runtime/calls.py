@@ -1,6 +1,7 @@
 """One call: request → process → outcome. The straight line of ``Toolbox.call`` after the tool has been found.
 
-1. The redactor is armed before the process starts; nothing that came from the child is kept, shown or raised without it.
+1. The redactor is armed before the process starts; nothing that came from the child is kept, shown or raised without
+   it. Only ``transform`` gets what the tool gave as it was.
 2. A call changes nothing here but the session store, and that only by a successful function.
 """
 
@@ -8,10 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from ..core import command
+from ..core.context import encode_bytes
 from ..core.errors import MccError
 from ..core.outcome import Outcome, describe_exit
 from ..core.policy import Resolution
@@ -55,6 +57,7 @@ class _Watched:
     capture: Capture
     live: Live | None
     raw: list[bytes] | None = None
+    """What ``transform`` gets, as a pipe would carry it: not redacted."""
     size: int = 0
 
     def feed(self, chunk: bytes) -> None:
@@ -75,76 +78,146 @@ class _Watched:
                 self.live.feed(safe)
 
 
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """A process that has ended, and what it printed."""
+
+    out: _Watched
+    err: _Watched
+    exit: Exit
+
+
 def run(call: Call, *, launcher: Launcher, session: SessionStore, show: Show | None, stop: Stop | None) -> Outcome:
     """Runs *call* and returns its outcome, also when the tool fails. ``KeyboardInterrupt`` passes through."""
-    tool = call.tool
-    redactor = Redactor(call.plan.secrets)
-    started = time.monotonic()
-    out, err, exit = _launch(call, call.plan.request, redactor, launcher, show, stop, hide_stdout=tool.transform is not None)
-    notes = [*call.plan.notes, *exit.notes]
-    outcome = Outcome(tool.name, ok=False, exit_code=exit.code, signal=exit.signal, stopped=exit.stopped, report=call.report)
-    outcome = (
-        _function_outcome(outcome, tool, exit, redactor, session, notes)
-        if isinstance(tool.body, Function)
-        else _command_outcome(outcome, exit)
-    )
-    if tool.transform is not None and outcome.ok:
-        spent = time.monotonic() - started
-        outcome, out, err = _transformed(call, outcome, out, err, redactor, launcher, show, stop, spent, notes)
-    stdout, stderr = out.capture.text(), err.capture.text()
-    if outcome.ok and (tool.transform is not None or not isinstance(tool.body, Function)):
-        outcome = replace(outcome, value=plain(stdout), returned=False)
-    if not outcome.ok:
-        text = "\n".join((stdout, stderr, outcome.failure or "", outcome.traceback))
-        notes.extend(mentions(text, call.resolution, call.parent))
-        missing = [name for name, path in program_paths(tool, call.resolution).items() if path is None]
-        if missing and outcome.exit_code == 127:
-            notes.append(f"not found on this tool's PATH: {', '.join(missing)}")
-    return replace(
-        outcome,
-        stdout=stdout,
-        stderr=stderr,
-        cut=bool(out.capture.omitted),
-        seconds=time.monotonic() - started,
-        redactions=dict(redactor.counts),
-        notes=tuple(notes),
-        mode=outcome.mode or ("cold" if isinstance(tool.body, Function) else "process"),
-    )
+    return _Running(call, launcher, session, show, stop).to_its_end()
 
 
-def _launch(
-    call: Call,
-    request: command.Request,
-    redactor: Redactor,
-    launcher: Launcher,
-    show: Show | None,
-    stop: Stop | None,
-    *,
-    hide_stdout: bool = False,
-) -> tuple[_Watched, _Watched, Exit]:
-    limit = int(call.tool.limits.output_mb * 1024 * 1024)
+class _Running:
+    """One call on its way from a request to an outcome."""
 
-    def watched(name: Literal["stdout", "stderr"], shown: bool) -> _Watched:
-        write = show
-        live = Live(lambda text: write(name, text), SHOWN_BYTES) if write is not None and shown else None
-        return _Watched(redactor.stream(), Capture(limit), live)
+    def __init__(
+        self, call: Call, launcher: Launcher, session: SessionStore, show: Show | None, stop: Stop | None
+    ) -> None:
+        self.call, self.tool = call, call.tool
+        self.launcher, self.session = launcher, session
+        self.show, self.stop = show, stop
+        self.redactor = Redactor(call.plan.secrets)
+        self.notes = list(call.plan.notes)
+        self.started = time.monotonic()
 
-    out, err = watched("stdout", not hide_stdout), watched("stderr", True)
-    out.raw = [] if hide_stdout else None
-    try:
-        exit = launcher.run(request, stdout=out.feed, stderr=err.feed, stop=stop)
-    finally:
-        out.close()
-        err.close()
-    return out, err, exit
+    def to_its_end(self) -> Outcome:
+        tool = self.tool
+        is_function = isinstance(tool.body, Function)
+        first = last = self.launch(self.call.plan.request, piped=tool.transform is not None and not is_function)
+        answer: Mapping[str, object] = {}
+        if is_function:
+            failure, answer = self.function_ended(first.exit)
+        else:
+            failure = _failure(first.exit)
+        traceback = self.redactor.text(str(answer.get("traceback") or ""))
+        stdout, stderr = first.out.capture.text(), first.err.capture.text()
+        if tool.transform is not None and failure is None:
+            last, failure = self.transformed(first, answer.get("value") if is_function else None)
+            if last is not first:
+                stdout, stderr = last.out.capture.text(), stderr + last.err.capture.text()
+        if failure is None:
+            self.write_back(answer)
+        elif first.out.raw is not None and last is first and self.show is not None:
+            self.show("stdout", plain(stdout))  # it was kept for ``transform``, which did not come to it
+        returned = is_function and tool.transform is None and failure is None
+        value = self.redactor.data(answer.get("value")) if returned else plain(stdout)
+        if failure is not None:
+            self.explain(f"{stdout}\n{stderr}\n{failure}\n{traceback}", last.exit)
+        return Outcome(
+            tool.name,
+            ok=failure is None,
+            value=value if failure is None else None,
+            returned=returned,
+            stdout=stdout,
+            stderr=stderr,
+            exit_code=last.exit.code,
+            signal=last.exit.signal,
+            seconds=time.monotonic() - self.started,
+            stopped=last.exit.stopped,
+            failure=failure,
+            traceback=traceback,
+            mode="cold" if is_function else "process",
+            cut=bool(last.out.capture.omitted),
+            redactions=dict(self.redactor.counts),
+            notes=tuple(self.notes),
+            report=self.call.report,
+        )
+
+    def launch(self, request: command.Request, *, piped: bool = False) -> _Ended:
+        """Starts a process and waits for its end. *piped*: its output is for ``transform`` and not shown."""
+        out, err = self.watched("stdout", not piped), self.watched("stderr", True)
+        out.raw = [] if piped else None
+        try:
+            exit = self.launcher.run(request, stdout=out.feed, stderr=err.feed, stop=self.stop)
+        finally:
+            out.close()
+            err.close()
+        self.notes += exit.notes
+        return _Ended(out, err, exit)
+
+    def watched(self, name: Literal["stdout", "stderr"], shown: bool) -> _Watched:
+        show = self.show
+        live = Live(lambda text: show(name, text), SHOWN_BYTES) if show is not None and shown else None
+        return _Watched(self.redactor.stream(), Capture(int(self.tool.limits.output_mb * 1024 * 1024)), live)
+
+    def function_ended(self, exit: Exit) -> tuple[str | None, Mapping[str, object]]:
+        """Why a function failed, None if it did not, and its answer."""
+        if exit.error is not None or exit.stopped is not None:
+            return _failure(exit), {}
+        answers = frames(exit.result)
+        if not answers:
+            ended = describe_exit(exit.code, exit.signal).removeprefix("failed ").removeprefix("ended ")
+            if limited := _limited(self.tool):
+                self.notes.append(f"a limit may be too low for this interpreter: {limited}")
+            return f"ended without a result ({ended})", {}
+        answer = answers[0]
+        if not answer.get("ok"):
+            return f"failed: {self.redactor.text(str(answer.get('error')))}", answer
+        if exit.code != 0:
+            self.notes.append(f"after its result the process {describe_exit(exit.code, exit.signal)}")
+        return None, answer
+
+    def transformed(self, first: _Ended, value: object) -> tuple[_Ended, str | None]:
+        """The end of ``transform`` (of *first*, if that could not start), and why it failed (SPEC 7.10)."""
+        size, raw = first.out.size, first.out.raw
+        if raw is not None and size > TRANSFORM_BYTES:
+            return first, f"printed {size:,} bytes and transform takes at most {TRANSFORM_BYTES:,}; print less"
+        try:
+            given = encode_bytes(value) if raw is None else b"".join(raw)
+        except ValueError:
+            return first, "returned an integer of more than 4,300 digits, which transform cannot take"
+        limit = self.call.timeout if self.call.timeout is not None else self.tool.limits.timeout
+        left = None if limit is None else max(0.05, limit - (time.monotonic() - self.started))
+        try:
+            request = command.transform(self.tool, self.call.plan, self.call.arguments, given, left)
+        except MccError as error:
+            return first, f"failed: {error}"
+        last = self.launch(request)
+        failure = _failure(last.exit)
+        return last, None if failure is None else f"failed in transform: it {failure}"
+
+    def write_back(self, answer: Mapping[str, object]) -> None:
+        """What a function changed in ``context``, once nothing can fail any more (SPEC 6.7)."""
+        self.notes += [self.redactor.text(str(note)) for note in _list(answer.get("notes"))]
+        changes = answer.get("context")
+        if isinstance(changes, dict):
+            note = self.session.apply(changes.get("set") or {}, _list(changes.get("deleted")))
+            self.notes += [note] if note else []
+
+    def explain(self, text: str, exit: Exit) -> None:
+        """What a failed call's output tells about the environment it did not get (SPEC 7.13)."""
+        self.notes += mentions(text, self.call.resolution, self.call.parent)
+        missing = [name for name, path in program_paths(self.tool, self.call.resolution).items() if path is None]
+        if missing and exit.code == 127:
+            self.notes.append(f"not found on this tool's PATH: {', '.join(missing)}")
 
 
-def _command_outcome(outcome: Outcome, exit: Exit) -> Outcome:
-    failure = _failure(outcome, exit)
-    return replace(outcome, ok=failure is None, failure=failure)
-
-
-def _failure(outcome: Outcome, exit: Exit) -> str | None:
+def _failure(exit: Exit) -> str | None:
     """Why a process counts as failed; None when it ended well."""
     if exit.error is not None:
         return f"could not start: {exit.error}"
@@ -157,69 +230,11 @@ def _failure(outcome: Outcome, exit: Exit) -> str | None:
     return None if exit.code == 0 else describe_exit(exit.code, exit.signal)
 
 
-def _function_outcome(
-    outcome: Outcome, tool: Tool, exit: Exit, redactor: Redactor, session: SessionStore, notes: list[str]
-) -> Outcome:
-    answers = frames(exit.result)
-    if not answers or exit.error is not None or exit.stopped is not None:
-        ended = "with exit code 0" if exit.code == 0 else describe_exit(exit.code, exit.signal).removeprefix("failed ")
-        stopped = exit.error is not None or exit.stopped is not None
-        failure = _failure(outcome, exit) if stopped else f"ended without a result ({ended})"
-        if not stopped and _limited(tool):
-            notes.append(f"a limit may be too low for this interpreter: {_limited(tool)}")
-        return replace(outcome, failure=failure)
-    answer = answers[0]
-    if not answer.get("ok"):
-        error = redactor.text(str(answer.get("error")))
-        return replace(outcome, failure=f"failed: {error}", traceback=redactor.text(str(answer.get("traceback") or "")))
-    if exit.code != 0:
-        notes.append(f"after its result the process {describe_exit(exit.code, exit.signal)}")
-    changes = answer.get("context")
-    if isinstance(changes, dict) and (changes.get("set") or changes.get("deleted")):
-        note = session.apply(changes.get("set") or {}, changes.get("deleted") or [])
-        if note:
-            notes.append(note)
-    return replace(outcome, ok=True, returned=True, value=redactor.data(answer.get("value")))
-
-
 def _limited(tool: Tool) -> str:
     limits = tool.limits
     named = {"mem_mb": limits.mem_mb, "nofile": limits.nofile, "cpu_sec": limits.cpu_sec, "fsize_mb": limits.fsize_mb}
     return ", ".join(f"limits.{name}" for name, value in named.items() if value is not None)
 
 
-def _transformed(
-    call: Call,
-    outcome: Outcome,
-    out: _Watched,
-    err: _Watched,
-    redactor: Redactor,
-    launcher: Launcher,
-    show: Show | None,
-    stop: Stop | None,
-    spent: float,
-    notes: list[str],
-) -> tuple[Outcome, _Watched, _Watched]:
-    from ..core.context import encode
-
-    if out.size > TRANSFORM_BYTES:
-        text = f"printed {out.size:,} bytes and transform takes at most {TRANSFORM_BYTES:,}; print less"
-        return replace(outcome, ok=False, failure=text), out, err
-    # What a function returned goes in as JSON; a command's output as it is. Both unredacted, as a pipe would carry them.
-    if isinstance(call.tool.body, Function):
-        given = encode(outcome.value).encode()
-    else:
-        given = b"".join(out.raw or [])
-    limit = call.timeout if call.timeout is not None else call.tool.limits.timeout
-    left = None if limit is None else max(0.05, limit - spent)
-    try:
-        request = command.transform(call.tool, call.plan, call.arguments, given, left)
-    except MccError as error:
-        return replace(outcome, ok=False, failure=f"failed: {error}"), out, err
-    transformed, complaints, exit = _launch(call, request, redactor, launcher, show, stop)
-    notes.extend(exit.notes)
-    failure = _failure(outcome, exit)
-    outcome = replace(outcome, exit_code=exit.code, signal=exit.signal, stopped=exit.stopped)
-    if failure is not None:
-        return replace(outcome, ok=False, failure=f"failed in transform: it {failure}"), transformed, complaints
-    return outcome, transformed, complaints
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

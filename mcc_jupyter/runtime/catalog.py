@@ -39,8 +39,9 @@ class ToolFile:
         if self.path.endswith((".toml", ".json")):
             text = "this version loads YAML files only; policy files and MCP client files are not supported"
             raise DeclarationError(Problem(self.written, text))
+        text = _text(self.written, self.path)
         try:
-            return parse_yaml(_text(self.written, self.path))
+            return parse_yaml(text)
         except DeclarationError as error:
             raise DeclarationError(*(problem.under(self.written) for problem in error.problems)) from None
 
@@ -49,7 +50,7 @@ class EnvFiles:
     """Reads env files; one of them keeps the parsed form of what it read last, by path and content."""
 
     def __init__(self) -> None:
-        self._parsed: dict[str, tuple[bytes, Dotenv | Unreadable]] = {}
+        self._parsed: dict[EnvFile, tuple[bytes, Dotenv | Unreadable]] = {}
 
     def read(self, files: Sequence[EnvFile]) -> tuple[Dotenv | Unreadable, ...]:
         """The contents of *files*, in their order; each file is opened once."""
@@ -64,7 +65,7 @@ class EnvFiles:
             return Unreadable(f"env_file is a pipe and nobody writes to it: {file.written}")
         if len(data) > ENV_FILE_LIMIT:
             return Unreadable(f"env_file is larger than 1 MiB: {file.written}")
-        known = self._parsed.get(file.path)
+        known = self._parsed.get(file)
         if known is not None and known[0] == data:
             return known[1]
         try:
@@ -72,7 +73,7 @@ class EnvFiles:
         except UnicodeDecodeError:
             return Unreadable(f"env_file is not UTF-8: {file.written}")
         parsed = parse(text, path=file.written)
-        self._parsed[file.path] = (data, parsed)
+        self._parsed[file] = (data, parsed)
         return parsed
 
 
@@ -141,7 +142,7 @@ def _listed(written: str, path: str) -> list[str]:
     try:
         found = sorted(name for name in os.listdir(path) if name.endswith((".yaml", ".yml")))
     except OSError as error:
-        raise DeclarationError(Problem(written, f"the folder {_why(error, path)}")) from None
+        raise DeclarationError(Problem(written, f"folder {_why(error, path)}")) from None
     if not found:
         raise DeclarationError(Problem(written, "the folder holds no *.yaml or *.yml file"))
     return found
@@ -162,6 +163,6 @@ def _text(written: str, path: str) -> str:
         with open(path, "rb") as file:
             return file.read().decode().removeprefix("\ufeff")
     except OSError as error:
-        raise DeclarationError(Problem(written, f"the file {_why(error, path)}")) from None
+        raise DeclarationError(Problem(written, f"file {_why(error, path)}")) from None
     except UnicodeDecodeError:
-        raise DeclarationError(Problem(written, "the file is not UTF-8")) from None
+        raise DeclarationError(Problem(written, "file is not UTF-8")) from None

@@ -5,6 +5,7 @@ A shell is only looked at here, never imported: any object with a ``config`` and
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -57,7 +58,7 @@ def _configured(shell: object | None) -> Mapping[str, object]:
 
 def _floor(configured: Mapping[str, object], parent: Callable[[], Mapping[str, str]]) -> tuple[str, ...]:
     if "env_floor" in configured:
-        return read_floor(",".join(_names(configured["env_floor"], "env_floor")), origin="c.MccMagics.env_floor")
+        return read_floor(json.dumps(_names(configured["env_floor"], "env_floor")), origin="c.MccMagics.env_floor")
     text = initial_environment(parent()).get("MCC_ENV_FLOOR")
     return DEFAULT_FLOOR if text is None else read_floor(text)
 

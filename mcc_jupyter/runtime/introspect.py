@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ..core import command
-from ..core.errors import DeclarationError, Problem
+from ..core.errors import DeclarationError, Problem, ToolUnavailable
 from ..core.policy import Context, Resolution
 from ..core.redact import Redactor
 from ..core.schema import complete
@@ -44,19 +44,31 @@ def introspect(
     tools: list[Tool] = []
     problems: list[Problem] = []
     printed: list[str] = []
-    for batch in batches.values():
+    waiting = list(batches.values())
+    while waiting:
+        batch = waiting.pop(0)
         by_key = {tool.key: tool for tool, _ in batch}
-        plan = command.introspection(
-            by_key, batch[0][1], context=context, runner=RUN_FN, interpreter=interpreter, room=room
-        )
-        redactor = Redactor(plan.secrets)
+        try:
+            plan = command.introspection(
+                by_key, batch[0][1], context=context, runner=RUN_FN, interpreter=interpreter, room=room
+            )
+        except ToolUnavailable:  # more than a process may have: a call says so, by name
+            tools += by_key.values()
+            continue
+        # A name may be no secret to the first of them and one to another.
+        redactor = Redactor({name: value for pair in batch for name, value in command.secrets(*pair).items()})
         output: list[bytes] = []
         exit = launcher.run(plan.request, stdout=_into(output), stderr=_into(output))
         printed.append(redactor.text(b"".join(output).decode("utf-8", "replace")))
         answers = {str(answer["id"]): answer for answer in frames(exit.result) if "id" in answer}
+        lost = [pair for pair in batch if pair[0].key not in answers]
+        if exit.error is None and len(batch) > 1:
+            # An import that ended the interpreter took the others with it: each of them is asked alone.
+            waiting += [[pair] for pair in lost]
+            by_key = {key: tool for key, tool in by_key.items() if key in answers}
         for key, tool in by_key.items():
             try:
-                tools.append(complete(tool, _described(tool, answers.get(key), exit, redactor)))
+                tools.append(complete(tool, _described(answers.get(key), exit, redactor)))
             except DeclarationError as error:
                 problems.extend(Problem(key, redactor.text(str(problem))) for problem in error.problems)
     return Introspected(tuple(tools), tuple(problems), "".join(printed))
@@ -69,7 +81,7 @@ def frames(data: bytes | None) -> list[dict[str, object]]:
     while data and at + 9 <= len(data):
         try:
             end = at + 9 + int(data[at : at + 8], 16)
-            answer = json.loads(data[at + 9 : end])
+            answer = json.loads(data[at + 9 : end], parse_int=_integer)
         except ValueError:
             break
         if end > len(data) or not isinstance(answer, dict):
@@ -79,9 +91,7 @@ def frames(data: bytes | None) -> list[dict[str, object]]:
     return found
 
 
-def _described(
-    tool: Tool, answer: dict[str, object] | None, exit: Exit, redactor: Redactor
-) -> dict[str, object]:
+def _described(answer: dict[str, object] | None, exit: Exit, redactor: Redactor) -> dict[str, object]:
     if answer is None:
         why = exit.error or "its interpreter ended while importing the module"
         raise DeclarationError(Problem("fn", f"{why}; run the import alone to see why"))
@@ -90,6 +100,15 @@ def _described(
         text = str(answer.get("error")) + (f"\n{trace}" if trace else "")
         raise DeclarationError(Problem("fn", redactor.text(text)))
     return answer
+
+
+def _integer(text: str) -> int:
+    """Python refuses to read integers of more than 4,300 digits, unless they are read in another base."""
+    if len(text) <= 4300:
+        return int(text)
+    from decimal import Decimal
+
+    return int(Decimal(text))
 
 
 def _into(output: list[bytes]) -> Callable[[bytes], None]:

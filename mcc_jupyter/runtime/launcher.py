@@ -83,15 +83,15 @@ class Launcher:
         if self._owner != os.getpid():
             self._forget()
         with self._lock:
-            for again in (True, False):
-                control = self._control or self._start()
-                try:
-                    control.sendmsg([b"c"], rights([call.fileno()]), NOSIGNAL)
-                    return
-                except OSError:
-                    self._end()
-                    if not again:
-                        raise
+            try:
+                self._send(call)
+            except OSError:  # it has died
+                self._end()
+                self._send(call)
+
+    def _send(self, call: socket.socket) -> None:
+        control = self._control or self._start()
+        control.sendmsg([b"c"], rights([call.fileno()]), NOSIGNAL)
 
     def _start(self) -> socket.socket:
         ours, theirs = socketpair()

@@ -170,7 +170,7 @@ class Call:
             "timeout": request.limits.timeout if request.timeout is None else request.timeout,
             "umask": _umask(),
             "numbers": list(self.given),
-            "confined": True,
+            "confined": request.isolation,
         }
 
     def source(self, content: bytes) -> int:
@@ -189,7 +189,7 @@ class Call:
             self.pull(fd)
         elif fd in self.sources:
             self.push(fd)
-        elif self.running:
+        else:
             self.receive()
 
     def pull(self, fd: int) -> None:

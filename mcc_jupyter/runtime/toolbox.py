@@ -152,16 +152,18 @@ class Toolbox:
 
         *partial*: these are not all tools of their cell, so none goes for not being among them.
         """
-        ready, failed, printed = self._introspected(list(tools))
+        ready, failed, printed = self._introspected([self._resolve(tool) for tool in tools])
         problems = [*problems, *failed]
-        notices, clashes = self.registry.put(ready, origin, complete=not problems and not partial)
+        complete = not problems and not partial
+        notices, clashes = self.registry.put([item.tool for item in ready], origin, complete=complete)
         problems += clashes
-        added = tuple(tool for tool in ready if any(tool is known for known in self.registry))
+        known = {id(tool) for tool in self.registry}
+        added = [item for item in ready if id(item.tool) in known]
         if problems:
             kept = sorted({problem.path for problem in problems} & {tool.key for tool in self.registry})
             notices += [f"{key}: its earlier declaration stays" for key in kept]
-        reports = tuple(self._report(self._resolve(tool)) for tool in added)
-        return Added(added, reports, tuple(notices), tuple(problems), printed)
+        reports = tuple(replace(self._report(item), brief=True) for item in added)
+        return Added(tuple(item.tool for item in added), reports, tuple(notices), tuple(problems), printed)
 
     def load(self, *paths: str, folder: str | None = None) -> Added:
         """Declares the tools of files, folders and globs (SPEC 2.4); one bad file stops no other."""
@@ -198,11 +200,12 @@ class Toolbox:
         for item in found:
             origin = Origin("cell", item.label, item.cell)
             if item.paths:
-                results.append(self.load(*item.paths, folder=folder))
+                added = self.load(*item.paths, folder=folder)
             elif item.source is not None:
-                results.append(self.add_function(item.source, item.fields, origin, folder=folder))
+                added = self.add_function(item.source, item.fields, origin, folder=folder)
             else:
-                results.append(self.add(item.document, origin, folder=folder))
+                added = self.add(item.document, origin, folder=folder)
+            results.append(replace(added, problems=tuple(problem.under(item.where) for problem in added.problems)))
         return _joined(results)
 
     def add_function(
@@ -223,7 +226,7 @@ class Toolbox:
 
     def report(self, name: str, *, everything: bool = False) -> Report:
         """The report of one tool; *everything* adds withheld parent names and program paths (SPEC 11.1, 7.13)."""
-        return self._report(self._resolve(self._ready(name)), everything=everything)
+        return self._report(self._ready(name), everything=everything)
 
     def matrix(self) -> Matrix:
         """All tools × names."""
@@ -380,35 +383,35 @@ class Toolbox:
 
     # ---- the parts of the straight line
 
-    def _ready(self, name: str) -> Tool:
-        """The tool, with its signature read: a function that could not be imported earlier is tried again."""
-        tool = self.registry.find(name)
-        if not isinstance(tool.body, Function) or tool.introspected or not self._resolve(tool).resolution.available:
-            return tool
-        ready, problems, _ = self._introspected([tool])
+    def _ready(self, name: str) -> _Resolved:
+        """The tool, resolved once, with its signature read: a function that could not be imported is tried again."""
+        resolved = self._resolve(self.registry.find(name))
+        ready, problems, _ = self._introspected([resolved])
         if problems:
             raise DeclarationError(*problems)
-        self.registry.replace(ready[0])
+        if ready[0].tool is not resolved.tool:
+            self.registry.replace(ready[0].tool)
         return ready[0]
 
-    def _introspected(self, tools: list[Tool]) -> tuple[list[Tool], list[Problem], str]:
+    def _introspected(self, tools: list[_Resolved]) -> tuple[list[_Resolved], list[Problem], str]:
         """Tools whose signature could be read in place of those that came; an unavailable one waits for its first use."""
-        pending = [tool for tool in tools if isinstance(tool.body, Function) and not tool.introspected]
-        resolved = [self._resolve(tool) for tool in pending]
-        pairs = [(item.tool, item.resolution) for item in resolved if item.resolution.available]
+        pairs = [
+            (item.tool, item.resolution)
+            for item in tools
+            if isinstance(item.tool.body, Function) and not item.tool.introspected and item.resolution.available
+        ]
         if not pairs:
             return tools, [], ""
-        store = self.session.snapshot()
         result = introspect(
             pairs,
-            context=context.build("fn", store),
+            context=context.build("fn", self.session.snapshot()),
             launcher=self.launcher,
             interpreter=self._interpreter,
             room=environment_room(),
         )
         done = {tool.key: tool for tool in result.tools}
         failed = {tool.key for tool, _ in pairs} - done.keys()
-        kept = [done.get(tool.key, tool) for tool in tools if tool.key not in failed]
+        kept = [replace(item, tool=done.get(item.tool.key, item.tool)) for item in tools if item.tool.key not in failed]
         return kept, list(result.problems), result.printed
 
     def _resolve(self, tool: Tool) -> _Resolved:
@@ -426,7 +429,7 @@ class Toolbox:
         return _Resolved(tool, resolution, built, store, parent)
 
     def _available(self, name: str) -> _Resolved:
-        return _checked(self._resolve(self._ready(name)))
+        return _checked(self._ready(name))
 
     def _call(
         self,
@@ -492,11 +495,11 @@ class Toolbox:
 
     def _footer(self) -> tuple[str, ...]:
         """SPEC 11.5, 6.6: what these lines leave open, they say."""
-        identity = "the local user, with all groups" if self.identity.groups is None else "the local user"
+        groups = "all groups" if self.identity.groups is None else f"groups {', '.join(self.identity.groups) or 'none'}"
         return (
-            f"Resolved from {self.place}, which holds these values anyway; identity: {identity}, by its own statement.",
-            "Isolation: own process; no Landlock domain, so a tool can read this process's first environment from /proc.",
-            "Choosing variables does not isolate files: a tool reads what its user can read.",
+            f"From {self.place}, which holds these values anyway. Identity: the local user, {groups}, by its own statement.",
+            "Isolation: own process, no Landlock: a tool can read the first environment of the process that holds these "
+            "values. Files are not isolated.",
         )
 
     def _learn(self, secrets: Mapping[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import decimal
 import enum
 import pathlib
@@ -17,6 +17,11 @@ import pytest
 from mcc_jupyter.core.coerce import coerce, read_json
 from mcc_jupyter.core.errors import ArgumentError
 from mcc_jupyter.core.tool import Param
+
+
+def label(value: object) -> str:
+    """A test's name must stay short, and no integer may be too long for one."""
+    return value[:30] if isinstance(value, str) else type(value).__name__
 
 
 class Color(enum.Enum):
@@ -45,10 +50,11 @@ class Text(str):
         ("list", [1, "a", None], [1, "a", None]), ("list", (1, (2,)), [1, [2]]), ("dict", {"a": 1}, {"a": 1}),
         ("any", 5, 5), ("any", "5", "5"), ("any", None, None), ("any", {"a": [True]}, {"a": [True]}),
         # what a Python caller holds
-        ("str", datetime.date(2024, 1, 2), "2024-01-02"), ("str", datetime.time(3, 4), "03:04:00"), ("str", decimal.Decimal("1.10"), "1.10"),
+        ("str", dt.date(2024, 1, 2), "2024-01-02"), ("str", dt.time(3, 4), "03:04:00"), ("str", decimal.Decimal("1.10"), "1.10"),
         ("str", pathlib.PurePosixPath("a/b"), "a/b"), ("str", uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
         ("str", Color.RED, "red"), ("str", Text("a"), "a"), ("list", [Color.RED], ["red"]),
     ],
+    ids=label,
 )  # fmt: skip
 def test_coercion_loses_nothing(type: str, value: object, expected: object) -> None:
     found = coerce(Param("x", type), value)
@@ -80,6 +86,7 @@ def test_coercion_loses_nothing(type: str, value: object, expected: object) -> N
         ("dict", [1], "must be a mapping"), ("dict", {1: 2}, "has a key that is not text"), ("list", [{1}], "holds a `set`, which is no JSON"),
         ("str", b"secret", "holds a `bytes`, which is no JSON"), ("any", object(), "holds a `object`, which is no JSON"),
     ],
+    ids=label,
 )  # fmt: skip
 def test_FN_09_what_would_lose_something_is_refused_without_the_value(type: str, value: object, rule: str) -> None:
     with pytest.raises(ArgumentError) as caught:
@@ -103,7 +110,7 @@ def test_numpy_values_are_taken_as_what_they_hold() -> None:
 
     assert coerce(Param("x", "int"), numpy.int64(5)) == 5
     assert coerce(Param("x", "list"), numpy.arange(2)) == [0, 1]
-    with pytest.raises(ArgumentError, match="^argument `x` holds a `longdouble`, which is no JSON$"):
+    with pytest.raises(ArgumentError, match=r"^argument `x` holds a `longdouble`, which is no JSON$"):
         coerce(Param("x", "float"), numpy.longdouble(2))
 
 

@@ -419,7 +419,7 @@ def test_a_matrix_is_tools_by_names_with_one_mark_a_cell() -> None:
         ("data.two", False, "....!..U.."),
     ]
     assert shown.notices == (
-        "Tool 'one' is unavailable; missing required environment: U; unresolved reference in: U",
+        "Tool 'one' is unavailable; unresolved reference in: U",
         "Tool 'two' is unavailable; missing required environment: LACK (from GONE)",
     )
     assert dict(shown.legend) == {

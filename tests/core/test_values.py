@@ -70,7 +70,7 @@ def test_the_classes_are_those_of_the_specification() -> None:
         ((OVERSIZED, "x"), OVERSIZED),
         ((UNRESOLVED, OVERSIZED), OVERSIZED),
         (("op://", SET), UNRESOLVED),
-        (("pass:", SET), UNRESOLVED),
+        (("pass:", SET), SET),
         (("pas", SET), SET),
         ((SET, "pass://x"), SET),
         (("x" * VARIABLE_LIMIT, SET), OVERSIZED),

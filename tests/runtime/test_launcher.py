@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import marshal
 import os
 import resource
 import signal
@@ -728,15 +729,14 @@ def test_a_hundred_calls_at_once_keep_their_output_apart(launcher: Launcher) -> 
     assert outputs == [b"%d\n" % number * 2 for number in range(100)]
 
 
+@linux
 def test_PROC_28_timeouts_leave_no_zombie(launcher: Launcher) -> None:
     with ThreadPoolExecutor(25) as pool:
         stopped = list(pool.map(lambda _: Ran(launcher, sh("exec sleep 30", timeout=0.2)).exit.stopped, range(50)))
 
     assert stopped == ["timeout"] * 50
-    with pytest.raises(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-        raise ChildProcessError  # only the launcher is left, and it runs
+    ours = [int(pid) for tasks in Path("/proc/self/task").glob("*/children") for pid in tasks.read_text().split()]
+    assert [pid for pid in ours if not alive(pid)] == []
 
 
 def test_without_descriptors_a_call_says_so(launcher: Launcher) -> None:
@@ -765,8 +765,10 @@ def test_neither_argv_nor_environ_of_ours_holds_a_value(launcher: Launcher, tmp_
         pid = launcher._process.pid  # type: ignore[union-attr]
         for one in (pid, *(int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split())):
             found.extend(Path(f"/proc/{one}/{name}").read_bytes() for name in ("cmdline", "environ", "comm"))
+        (tmp_path / "seen").touch()
 
-    launcher.run(sh("echo", environ={**ENVIRON, "TOKEN": "s3cr3t-value"}, stdin=b"s3cr3t-value"), stdout=look, stderr=look)
+    request = sh("echo; while [ ! -e seen ]; do sleep 0.01; done", cwd=str(tmp_path), environ={**ENVIRON, "TOKEN": "s3cr3t-value"}, stdin=b"s3cr3t-value")
+    launcher.run(request, stdout=look, stderr=look)
 
     assert len(found) == 6
     assert b"s3cr3t-value" not in b"".join(found)
@@ -861,6 +863,69 @@ def test_a_launcher_that_ends_at_once_says_so() -> None:
     launcher.close()
 
     assert errors <= {"the launcher ended; call again", "the process that watched over this call was killed; call again"}
+
+
+def test_a_launcher_that_ends_twice_in_a_row_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(self: Launcher) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        theirs.close()
+        opened.append(ours)
+        return ours
+
+    opened: list[socket.socket] = []
+    monkeypatch.setattr(Launcher, "_start", start)
+
+    assert Ran(Launcher(ENVIRON), command("true")).exit.error == "the launcher ended; call again"
+    assert len(opened) == 2
+    for one in opened:
+        one.close()
+
+
+def test_a_process_that_holds_the_pipes_open_delays_nothing(launcher: Launcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[int] = []
+    real = os.pipe
+
+    def pipe() -> tuple[int, int]:
+        ours, theirs = real()
+        held.append(os.dup(theirs))
+        return ours, theirs
+
+    monkeypatch.setattr(os, "pipe", pipe)
+    ran = Ran(launcher, sh("echo hi; exit 3", result=True))
+    for fd in held:
+        os.close(fd)
+
+    assert (ran.out, ran.exit.code, ran.exit.notes) == (b"hi\n", 3, ())
+
+
+@linux
+def test_memory_that_cannot_be_sealed_is_given_back(launcher: Launcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(supervised.fcntl, "fcntl", refuse)
+
+    assert Ran(launcher, sh("echo hi")).exit.error == "no process can be started: Operation not permitted"
+
+
+def test_a_report_may_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    call = supervised.Call(sh(":"), bytearray().extend, bytearray().extend, Stop())
+    call.given[9] = call.source(b"nobody reads this")
+    call.socket, theirs = supervised.socketpair()
+    call.poll.register(call.socket)
+    call.started = call.running = True
+    report = marshal.dumps({"status": 0, "stopped": None, "notes": ["a note"], "error": None}, 2)
+    for piece in (b"\0" * 7, len(report).to_bytes(1, "big") + report[:5], report[5:]):
+        assert call.running
+        theirs.sendall(piece)
+        call.receive()
+    theirs.close()
+    call.drain()
+    call.close()
+
+    assert not call.running
+    assert (call.exit().code, call.exit().notes) == (0, ("a note",))
 
 
 def test_without_a_pidfd_the_socket_tells_of_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

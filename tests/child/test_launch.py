@@ -1,0 +1,351 @@
+"""The launcher and its supervisors, spoken to directly: the protocol, and what they do where Linux's help is missing."""
+
+from __future__ import annotations
+
+import array
+import ast
+import importlib.util
+import marshal
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+CHILD = Path(__file__).resolve().parent.parent.parent / "mcc_jupyter" / "child"
+ENVIRON = {b"PATH": b"/usr/local/bin:/usr/bin:/bin"}
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+def rights(*descriptors: int) -> list[tuple[int, int, array.array[int]]]:
+    return [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
+
+
+def until(true: Callable[[], object], seconds: float = 10.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def frame(script: str, *numbers: int, **fields: object) -> dict[str, object]:
+    return {
+        "argv": [b"/bin/sh", b"-c", script.encode()],
+        "environ": ENVIRON,
+        "cwd": b"/",
+        "files": {},
+        "limits": {},
+        "timeout": 20,
+        "umask": 0o022,
+        "numbers": list(numbers),
+        "confined": True,
+        **fields,
+    }
+
+
+class Spoken:
+    """A launcher, and calls by hand."""
+
+    def __init__(self, script: Path = CHILD / "launch.py", flags: tuple[str, ...] = ("-I", "-S")) -> None:
+        self.control, theirs = socket.socketpair()
+        with theirs:
+            fd = theirs.fileno()
+            self.process = subprocess.Popen(
+                [sys.executable, *flags, str(script), str(fd), "-1"], env={}, pass_fds=[fd], start_new_session=True
+            )
+
+    def call(self, data: dict[str, object] | None = None, *descriptors: int) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self.control.sendmsg([b"c"], rights(theirs.fileno()))
+        if data is not None:
+            body = marshal.dumps(data, 2)
+            ours.sendmsg([len(body).to_bytes(8, "big")], rights(*descriptors))
+            ours.sendall(body)
+        return ours
+
+    def children(self) -> list[str]:
+        return Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+
+    def close(self) -> None:
+        self.control.close()
+        self.process.wait(10)
+
+
+def report(call: socket.socket) -> dict[str, object]:
+    """What the supervisor says at the end."""
+    with call:
+        data = b""
+        while chunk := call.recv(65536):
+            data += chunk
+        assert int.from_bytes(data[:8], "big") == len(data) - 8
+        return dict(marshal.loads(data[8:]))
+
+
+@pytest.fixture
+def launcher() -> Iterator[Spoken]:
+    launcher = Spoken()
+    yield launcher
+    launcher.close()
+
+
+@pytest.fixture
+def supervise() -> Iterator[ModuleType]:
+    """The supervisor's module, in this process."""
+    spec = importlib.util.spec_from_file_location("supervise_under_test", CHILD / "supervise.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    umask = os.umask(0o022)
+    yield module
+    os.umask(umask)
+
+
+def test_a_call_is_answered_by_one_report(launcher: Spoken) -> None:
+    read, write = os.pipe()
+    call = launcher.call(frame("echo hi; exit 3", 1), write)
+    os.close(write)
+
+    assert report(call) == {"status": 3 << 8, "stopped": None, "notes": [], "error": None}
+    assert os.read(read, 100) == b"hi\n"
+    os.close(read)
+
+
+def test_a_call_may_arrive_in_pieces(launcher: Spoken) -> None:
+    call = launcher.call()
+    read, write = os.pipe()
+    data = marshal.dumps(frame("echo hi", 1), 2)
+    data = len(data).to_bytes(8, "big") + data
+    call.sendmsg([data[:3]], rights(write))
+    os.close(write)
+    for at in range(3, len(data), 50):
+        time.sleep(0.001)
+        call.sendall(data[at : at + 50])
+
+    assert report(call)["status"] == 0
+    assert os.read(read, 100) == b"hi\n"
+    os.close(read)
+
+
+def test_orders_end_a_call(launcher: Spoken) -> None:
+    for orders, numbers in ((b"i", {signal.SIGINT}), (b"ii", {signal.SIGINT, signal.SIGKILL}), (b"k", {signal.SIGKILL})):
+        read, write = os.pipe()
+        call = launcher.call(frame("echo; exec sleep 30", 1), write)
+        os.close(write)
+        assert os.read(read, 1) == b"\n"
+        call.sendall(orders)
+        answer = report(call)
+        os.close(read)
+        assert answer["stopped"] == "interrupt"
+        assert -os.waitstatus_to_exitcode(answer["status"]) in numbers  # type: ignore[arg-type]
+
+
+def test_an_answer_that_is_told_twice_counts_once(launcher: Spoken) -> None:
+    call = launcher.call(frame("exec sleep 30"))
+    call.sendall(b"aa")
+
+    assert report(call)["notes"] == ["still running 1 s after its answer: ended"]
+
+
+def test_descriptors_that_did_not_arrive_are_an_error(launcher: Spoken) -> None:
+    assert report(launcher.call(frame("echo", 1, 2))) == {
+        "status": None,
+        "stopped": None,
+        "notes": [],
+        "error": "cannot start: Too many open files; close some, or raise the limit of this process",
+    }
+
+
+@linux
+@pytest.mark.parametrize("sent", ["nothing", "half a header", "half a frame"])
+def test_a_call_that_is_never_made_ends_with_its_socket(launcher: Spoken, sent: str) -> None:
+    call = launcher.call()
+    assert until(launcher.children)
+    if sent != "nothing":
+        call.sendall(b"\0\0\0" if sent == "half a header" else b"\0" * 6 + b"\1\0" + b"x" * 10)
+    call.close()
+
+    assert until(lambda: not launcher.children())
+
+
+@linux
+def test_the_end_of_the_control_socket_ends_everything() -> None:
+    launcher = Spoken()
+    waiting = launcher.call()
+    read, write = os.pipe()
+    running = launcher.call(frame("trap '' INT TERM; setsid sleep 30 & echo; while :; do sleep 0.05; done", 1), write)
+    os.close(write)
+    assert os.read(read, 1) == b"\n"
+    os.close(read)
+
+    launcher.control.shutdown(socket.SHUT_RDWR)
+
+    assert os.waitstatus_to_exitcode(report(running)["status"]) == -signal.SIGKILL  # type: ignore[arg-type]
+    assert waiting.recv(1) == b""
+    waiting.close()
+    launcher.close()
+    assert launcher.process.returncode == 0
+
+
+@linux
+def test_a_signal_to_the_launcher_ends_everything() -> None:
+    launcher = Spoken()
+    read, write = os.pipe()
+    running = launcher.call(frame("echo; exec sleep 30", 1), write)
+    os.close(write)
+    assert os.read(read, 1) == b"\n"
+    os.close(read)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        launcher.process.send_signal(number)
+    time.sleep(0.05)
+    assert launcher.process.poll() is None
+
+    launcher.process.send_signal(signal.SIGTERM)
+
+    assert os.waitstatus_to_exitcode(report(running)["status"]) == -signal.SIGKILL  # type: ignore[arg-type]
+    assert launcher.process.wait(10) == 0
+    launcher.close()
+
+
+@linux
+def test_the_launcher_runs_with_low_descriptors_taken(tmp_path: Path) -> None:
+    """Whatever numbers it is given, the tool's numbers are the tool's."""
+    script = tmp_path / "low.py"
+    script.write_text(
+        "import os, sys, runpy\n"
+        "os.dup2(int(sys.argv[1]), 9)\n"
+        "os.close(int(sys.argv[1]))\n"
+        f"sys.argv[:] = [{str(CHILD / 'launch.py')!r}, '9', '-1']\n"
+        "runpy.run_path(sys.argv[0], run_name='__main__')\n"
+    )
+    launcher = Spoken(script, ("-I",))
+    (read, write), (payload, feed) = os.pipe(), os.pipe()
+    os.write(feed, b"payload\n")
+    call = launcher.call(frame("cat <&9; ls /proc/self/fd", 9, 1), payload, write)
+    for fd in (write, payload, feed):
+        os.close(fd)
+
+    assert report(call)["status"] == 0
+    assert os.read(read, 1000).split() == b"payload 0 1 2 3 9".split()
+    os.close(read)
+    launcher.close()
+
+
+@linux
+def test_the_launcher_loads_little() -> None:
+    """Every module costs each call: a supervisor is a fork of the launcher."""
+    file = str(CHILD / "launch.py")
+    program = f"import os, sys; __file__ = {file!r}; __name__ = 'x'; before = set(sys.modules); exec(open(__file__).read()); print(set(sys.modules) - before)"
+    loaded = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, check=True, env={})
+    more = {name.partition(".")[0] for name in ast.literal_eval(loaded.stdout.decode())}
+
+    assert more <= {"__future__", "_ctypes", "_signal", "_socket", "_struct", "ctypes", "errno", "gc", "marshal", "resource", "select", "struct", "time", "types"}
+
+
+# Where orphans do not come to us (macOS), the tool's group is all there is
+
+
+@pytest.fixture
+def plain_unix(tmp_path: Path) -> Iterator[Spoken]:
+    shutil.copytree(CHILD, tmp_path / "child", ignore=shutil.ignore_patterns("__pycache__"))
+    path = tmp_path / "child" / "supervise.py"
+    source = path.read_text(encoding="utf-8")
+    assert source.count('sys.platform.startswith("linux")') == 1
+    path.write_text(source.replace('sys.platform.startswith("linux")', "False"), encoding="utf-8")
+    launcher = Spoken(tmp_path / "child" / "launch.py")
+    yield launcher
+    launcher.close()
+
+
+def test_without_a_subreaper_the_group_is_ended(plain_unix: Spoken) -> None:
+    read, write = os.pipe()
+    call = plain_unix.call(frame("sleep 30 & echo $!", 1), write)
+    os.close(write)
+    answer = report(call)
+    pid = int(os.read(read, 100))
+    os.close(read)
+
+    assert (answer["status"], answer["notes"]) == (0, ["background process was ended"])
+    assert until(lambda: not Path(f"/proc/{pid}").exists() or " Z " in Path(f"/proc/{pid}/stat").read_text())
+
+
+def test_without_a_subreaper_a_call_ends_when_nothing_is_left(plain_unix: Spoken) -> None:
+    assert report(plain_unix.call(frame("exit 2")))["notes"] == []
+    assert report(plain_unix.call(frame("trap '' TERM; while :; do sleep 0.05; done", timeout=0.1)))["stopped"] == "timeout"
+
+
+# Parts
+
+
+@linux
+def test_children_are_found_either_way(supervise: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    process = subprocess.Popen(["sleep", "30"], env={"PATH": "/usr/bin:/bin"})
+    try:
+        assert process.pid in supervise.children()
+        assert process.pid in supervise.children_by_parent(os.getpid())
+
+        real = open
+
+        def missing(path: str, *rest: str) -> object:
+            if path.endswith("/children"):
+                raise FileNotFoundError
+            return real(path, *rest)
+
+        monkeypatch.setattr(supervise, "open", missing, raising=False)
+        assert process.pid in supervise.children()
+    finally:
+        process.kill()
+        process.wait()
+    monkeypatch.setattr(os.path, "isdir", lambda _: False)
+    assert supervise.children_by_parent(os.getpid()) == []
+
+
+def test_a_folder_is_removed_whatever_a_tool_made_of_it(supervise: ModuleType, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").touch()
+    folder = tmp_path / "folder"
+    (folder / "deep" / "deeper").mkdir(parents=True)
+    (folder / "deep" / "deeper" / "file").touch()
+    (folder / "link").symlink_to(outside)
+    (folder / "dangling").symlink_to("nowhere")
+    (folder / "deep").chmod(0)
+    folder.chmod(0)
+
+    supervise.remove(str(folder))
+    supervise.remove(str(folder))
+
+    assert not folder.exists()
+    assert (outside / "kept").exists()
+
+
+def test_a_private_file_that_cannot_be_written_is_said_without_its_content(supervise: ModuleType, tmp_path: Path) -> None:
+    with pytest.raises(supervise.Refused) as caught:
+        supervise.private_files(str(tmp_path / "no" / "folder"), {b"A": b"secret"})
+
+    assert str(caught.value) == f"cannot write a private file in {tmp_path}/no: No such file or directory; make room there"
+
+
+def test_what_a_start_failed_of_is_said_with_what_to_do(supervise: ModuleType) -> None:
+    no_memory = OSError(12, "Cannot allocate memory")
+
+    assert supervise.reason(no_memory, {"mem_mb": 3}) == "Cannot allocate memory; raise limits.mem_mb, which is 3"
+    assert supervise.reason(no_memory, {"nofile": 3}) == "Cannot allocate memory"
+
+
+def test_a_signal_to_nobody_is_no_error(supervise: ModuleType) -> None:
+    process = subprocess.Popen(["true"], env={"PATH": "/usr/bin:/bin"})
+    process.wait()
+
+    assert supervise.kill(process.pid) is False
