@@ -47,7 +47,7 @@ class Request:
     """Whether descriptor 8 is open for an answer (SPEC 7.3)."""
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     """Variable → content of a private file; the launcher sets the variable to the file's path (SPEC 6.5)."""
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     timeout: float | None = None
     """Seconds; None is ``limits.timeout``."""
     isolation: bool = True
@@ -62,6 +62,8 @@ class Plan:
     secrets: Mapping[str, str] = field(repr=False)
     """What the output is searched for, by name (SPEC 8.1)."""
     notes: tuple[str, ...] = ()
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The resolved environment, for ``transform``: a function's request has its ``PYTHONPATH`` elsewhere."""
 
 
 def plan(
@@ -97,22 +99,20 @@ def plan(
         request = _shell_request(tool, "exec", body, base, arguments)
     if tool.stdin and not isinstance(tool.body, Function):
         request = replace(request, stdin=encode_bytes(dict(arguments)))
-    return Plan(request, secrets(tool, resolution), notes)
+    return Plan(request, secrets(tool, resolution), notes, environ)
 
 
 def transform(tool: Tool, call: Plan, arguments: Mapping[str, object], stdout: bytes, timeout: float | None) -> Request:
     """The request for ``transform``: the tool's output on stdin, everything else as in the call (SPEC 7.10)."""
     assert tool.transform is not None
-    base = replace(call.request, payload=None, result=False, timeout=timeout)
-    environ = {name: value for name, value in call.request.environ.items()}
-    request = _shell_request(tool, "transform", tool.transform, replace(base, environ=environ), arguments)
-    return replace(request, stdin=stdout)
+    base = replace(call.request, environ=call.environ, result=False, stdin=stdout, timeout=timeout)
+    return _shell_request(tool, "transform", tool.transform, base, arguments)
 
 
 def introspection(
     tools: Mapping[str, Tool], resolution: Resolution, *, context: Context, runner: str, interpreter: str, room: int
 ) -> Plan:
-    """One request that reads the signatures of several functions which share environment, interpreter and folder (2.8)."""
+    """One request that reads the signatures of functions which share environment, interpreter and folder (SPEC 2.8)."""
     first = next(iter(tools.values()))
     environ = resolution.environ()
     check_sizes(first, environ, room)
@@ -130,8 +130,8 @@ def probe(
 ) -> Plan:
     """A child with exactly this environment that answers with the names it received (SPEC 11.3).
 
-    A function's names are read as its call would see them. For the other kinds the child is an interpreter that looks at
-    no variable itself (``-I -S``), so that what it reports is what a shell would be started with.
+    A function's names are read as its call would see them. For the other kinds the child is an interpreter that looks
+    at no variable itself (``-I -S``), so that what it reports is what a shell would be started with.
     """
     environ = resolution.environ()
     check_sizes(tool, environ, room)
@@ -161,7 +161,7 @@ def changed_references(tool: Tool, parent: Mapping[str, str]) -> tuple[str, ...]
 
 
 def digest(resolution: Resolution, key: bytes) -> bytes:
-    """A keyed hash of the environment: equal for equal environments of one process, and of no use to anybody else (7.11)."""
+    """A keyed hash of the environment: equal for equal environments of one process, of no use to others (SPEC 7.11)."""
     from hashlib import blake2b
 
     pairs = sorted(resolution.environ().items())
@@ -178,7 +178,8 @@ def check_sizes(tool: Tool, environ: Mapping[str, str], room: int) -> None:
     sizes = {name: len(name) + 1 + len(value.encode("utf-8", "surrogateescape")) for name, value in environ.items()}
     for name, size in sizes.items():
         if size > VARIABLE_LIMIT:
-            _too_large(tool, f"variable {name} has {size:,} bytes with its name; one variable may have {VARIABLE_LIMIT:,}")
+            text = f"variable {name} has {size:,} bytes with its name; one variable may have {VARIABLE_LIMIT:,}"
+            _too_large(tool, text)
     total = sum(sizes.values()) + 9 * len(sizes)
     if total > room:
         name = max(sizes, key=sizes.__getitem__)
@@ -195,7 +196,9 @@ def _too_large(tool: Tool, text: str) -> NoReturn:
 
 def _base(tool: Tool, environ: Mapping[str, str], context: Context, timeout: float | None) -> Request:
     files = {"MCC_SESSION_FILE": context.document} if context.document is not None else {}
-    return Request((), environ, tool.cwd.value, files=files, limits=tool.limits, timeout=timeout, isolation=tool.isolation)
+    return Request(
+        (), environ, tool.cwd.value, files=files, limits=tool.limits, timeout=timeout, isolation=tool.isolation
+    )
 
 
 def _shell_request(tool: Tool, where: str, shell: Shell, base: Request, arguments: Mapping[str, object]) -> Request:
@@ -215,7 +218,8 @@ def _curl_request(
     if written is None:
         note = "curl: an unknown option or a very long argument; the arguments reach curl by its command line"
         return _shell_request(tool, "curl", curl.shell, base, arguments), (note,)
-    first = ("-q",) if curl.words[0] in ("-q", "--disable") else ()
+    # Only as the very first argument it keeps curl from reading ~/.curlrc.
+    first = ("-q",) if "-q" in curl.words or "--disable" in curl.words else ()
     return replace(base, argv=("curl", *first, "--config", PAYLOAD), payload=written), ()
 
 
@@ -265,17 +269,16 @@ class _Lookup:
         binding = self._bindings.get(name)
         if binding is None or (if_empty and not binding.value):
             return f"${{{name}}}" if default is None else default
-        if self._argv and (binding.secret or binding.provenance.source is Source.ENV_FILE):
+        source = binding.provenance.source
+        if self._argv and (binding.secret or source is Source.ENV_FILE):
             raise ArgumentError(
-                f"Tool {self._tool.name!r}: exec: {name} comes from {binding.provenance.source.value} here, and a value may "
-                "not stand in an argument list; write exec as one text and let the shell expand it"
+                f"Tool {self._tool.name!r}: exec: {name} comes from {source} here, and a value "
+                "may not stand in an argument list; write exec as one text and let the shell expand it"
             )
         return binding.value
 
 
-def _render(
-    tool: Tool, where: str, template: str, arguments: Mapping[str, object], lookup: _Lookup | None
-) -> str:
+def _render(tool: Tool, where: str, template: str, arguments: Mapping[str, object], lookup: _Lookup | None) -> str:
     from jinja2 import UndefinedError
 
     from .template import compile_template
@@ -283,10 +286,13 @@ def _render(
     try:
         text: str = compile_template(template).render({**arguments, "mcc_env": lookup})
     except UndefinedError as error:
-        raise ArgumentError(f"Tool {tool.name!r}: {where}: {error.message}; give it as an argument") from None
+        message = str(error.message)
+        if not message.endswith(" is undefined"):  # it may name what was looked for, and that may be a value
+            message = "the template takes a part of a value that does not have it"
+        raise ArgumentError(f"Tool {tool.name!r}: {where}: {message}; give it as an argument") from None
     except ArgumentError:
         raise
-    except Exception as error:  # a filter's own message may hold the value it was given
+    except Exception as error:  # noqa: BLE001 - a filter's own message may hold the value it was given
         raise ArgumentError(f"Tool {tool.name!r}: {where}: the template failed with {type(error).__name__}") from None
     if "\0" in text:
         raise ArgumentError(f"Tool {tool.name!r}: {where}: an argument holds a NUL character; leave it out")

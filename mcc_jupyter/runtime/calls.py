@@ -120,19 +120,24 @@ class _Running:
             last, failure = self.transformed(first, answer.get("value") if is_function else None)
             if last is not first:
                 stdout, stderr = last.out.capture.text(), stderr + last.err.capture.text()
+        returned = is_function and tool.transform is None
+        value: object = None
+        if failure is None:
+            try:
+                value = self.redactor.data(answer.get("value")) if returned else plain(stdout)
+            except RecursionError:
+                failure = "failed: its result is nested too deeply"
         if failure is None:
             self.write_back(answer)
-        elif first.out.raw is not None and last is first and self.show is not None:
-            self.show("stdout", plain(stdout))  # it was kept for ``transform``, which did not come to it
-        returned = is_function and tool.transform is None and failure is None
-        value = self.redactor.data(answer.get("value")) if returned else plain(stdout)
-        if failure is not None:
+        else:
+            if first.out.raw is not None and last is first and self.show is not None:
+                self.show("stdout", plain(stdout))  # it was kept for ``transform``, which did not come to it
             self.explain(f"{stdout}\n{stderr}\n{failure}\n{traceback}", last.exit)
         return Outcome(
             tool.name,
             ok=failure is None,
-            value=value if failure is None else None,
-            returned=returned,
+            value=value,
+            returned=returned and failure is None,
             stdout=stdout,
             stderr=stderr,
             exit_code=last.exit.code,
@@ -189,8 +194,8 @@ class _Running:
             return first, f"printed {size:,} bytes and transform takes at most {TRANSFORM_BYTES:,}; print less"
         try:
             given = encode_bytes(value) if raw is None else b"".join(raw)
-        except ValueError:
-            return first, "returned an integer of more than 4,300 digits, which transform cannot take"
+        except (ValueError, RecursionError):
+            return first, "returned what transform cannot take: a number of too many digits, or too deep a nesting"
         limit = self.call.timeout if self.call.timeout is not None else self.tool.limits.timeout
         left = None if limit is None else max(0.05, limit - (time.monotonic() - self.started))
         try:

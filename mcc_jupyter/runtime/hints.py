@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -13,24 +14,30 @@ from ..core.tool import Argv, Curl, Shell, Tool
 
 _WORD = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z_][A-Za-z0-9_]{3,}(?![A-Za-z0-9_])", re.A)
 
+_MARK = re.compile(r"\[redacted:[^\]\n]*\]")
+
 
 def mentions(output: str, resolution: Resolution, parent: Mapping[str, str]) -> Iterator[str]:
     """One line for each variable the output names, that the parent has and that the tool was not granted."""
-    for name in dict.fromkeys(_WORD.findall(output)):
+    for name in dict.fromkeys(_WORD.findall(_MARK.sub("", output))):
         if name in parent and name not in resolution.bindings and name.upper() == name:
             yield f"mentions {name}, which exists here and is not granted; to grant it add `optional_env: [{name}]`"
 
 
 def program_paths(tool: Tool, resolution: Resolution) -> dict[str, str | None]:
     """Where the child's own ``PATH`` finds the programs a tool starts; None is not found."""
-    match tool.body:
-        case Shell(written=text):
-            wanted = programs(text)
-        case Argv(written=items):
-            wanted = items[:1]
-        case Curl():
-            wanted = ("curl",)
-        case _:
-            wanted = ()
+    wanted: tuple[str, ...] = ()
+    if isinstance(tool.body, Shell):
+        wanted = programs(tool.body.written)
+    elif isinstance(tool.body, Curl):
+        wanted = programs(f"curl {tool.body.shell.written}")
+    elif isinstance(tool.body, Argv):
+        wanted = tool.body.written[:1]
     path = search_path(resolution)
-    return {program: shutil.which(program, path=path) for program in wanted if "{" not in program}
+    found = {}
+    for program in wanted:
+        if not any(sign in program for sign in "{$"):
+            # One with a slash is no matter of PATH: it begins at the tool's folder.
+            place = os.path.join(tool.cwd.value, program) if "/" in program else program
+            found[program] = shutil.which(place, path=path)
+    return found

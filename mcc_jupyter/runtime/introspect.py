@@ -1,6 +1,6 @@
 """Reads the signatures of functions in a child, before they can be called (SPEC 2.8).
 
-One child for each environment, interpreter and folder; each function in it fails alone.
+One child for each environment, interpreter, folder and limits; each function in it fails alone.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def introspect(
     batches: dict[object, list[tuple[Tool, Resolution]]] = {}
     for tool, resolution in pairs:
         python = tool.python.value if tool.python is not None else interpreter
-        batches.setdefault((python, tool.cwd.value, command.digest(resolution, _KEY)), []).append((tool, resolution))
+        world = (python, tool.cwd.value, tool.limits, tool.isolation, command.digest(resolution, _KEY))
+        batches.setdefault(world, []).append((tool, resolution))
     tools: list[Tool] = []
     problems: list[Problem] = []
     printed: list[str] = []
@@ -82,7 +83,7 @@ def frames(data: bytes | None) -> list[dict[str, object]]:
         try:
             end = at + 9 + int(data[at : at + 8], 16)
             answer = json.loads(data[at + 9 : end], parse_int=_integer)
-        except ValueError:
+        except (ValueError, RecursionError):
             break
         if end > len(data) or not isinstance(answer, dict):
             break
@@ -93,7 +94,8 @@ def frames(data: bytes | None) -> list[dict[str, object]]:
 
 def _described(answer: dict[str, object] | None, exit: Exit, redactor: Redactor) -> dict[str, object]:
     if answer is None:
-        why = exit.error or "its interpreter ended while importing the module"
+        ended = f"its import was stopped (limits.{exit.stopped})" if exit.stopped else ""
+        why = exit.error or ended or "its interpreter ended while importing the module"
         raise DeclarationError(Problem("fn", f"{why}; run the import alone to see why"))
     if not answer.get("ok"):
         trace = str(answer.get("traceback") or "").rstrip()

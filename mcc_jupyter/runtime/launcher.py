@@ -85,7 +85,7 @@ class Launcher:
         with self._lock:
             try:
                 self._send(call)
-            except OSError:  # it has died
+            except ConnectionError:  # it has died
                 self._end()
                 self._send(call)
 

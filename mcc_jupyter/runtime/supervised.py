@@ -33,7 +33,10 @@ NOSIGNAL = getattr(socket, "MSGNOSIGNAL", 0)
 
 _NOEXEC_SEAL = 8  # MFD_NOEXEC_SEAL, which os does not know yet
 _LOST_PATIENCE = 2.0
+"""Seconds that the launcher has to end what a killed supervisor left, before the pipes are given up."""
 _FULL_PIPES = 32
+"""Reads after the report. A pipe holds one or, where it was made larger, sixteen of them; a process that could not be
+ended may go on writing."""
 
 Sink = Callable[[bytes], None]
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcc_jupyter.core.context import TOTAL_LIMIT, as_variable, build, encode, reject
+from mcc_jupyter.core.context import TOTAL_LIMIT, as_variable, build, encode, encode_bytes, reject
 from mcc_jupyter.core.policy import Context
 from mcc_jupyter.core.values import VARIABLE_LIMIT
 
@@ -194,6 +194,13 @@ def test_a_place_has_a_name_without_being_given_one() -> None:
 def test_what_is_json_after_all_is_accepted(value: object) -> None:
     assert reject(value) is None
     encode(value)
+
+
+def test_json_as_bytes_is_utf_8_and_half_a_character_is_an_escape() -> None:
+    assert encode_bytes({"k": "é"}) == '{"k": "é"}'.encode()
+    assert encode_bytes(["\ud800é"]) == b'["\\ud800\\u00e9"]'
+    with pytest.raises(ValueError, match="Out of range float values are not JSON compliant"):
+        encode_bytes(["\ud800", float("inf")])
 
 
 def test_json_is_written_in_one_way() -> None:

@@ -7,10 +7,12 @@ from io import StringIO
 
 import pytest
 from dotenv import dotenv_values
-from hypothesis import given
+from dotenv.parser import parse_stream
+from dotenv.variables import Variable, parse_variables
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcc_jupyter.core.dotenv import Dotenv, Interpolation, Unreadable, parse
+from mcc_jupyter.core.dotenv import Dotenv, Interpolation, Unreadable, atoms, parse, statements
 from mcc_jupyter.core.policy import Resolution, Source, resolve
 from mcc_jupyter.core.report import report
 from mcc_jupyter.core.tool import DEFAULT_FLOOR, EnvFile, Origin, Shell, Text, Tool
@@ -190,18 +192,58 @@ def test_an_entry_keeps_its_references_apart_and_shows_no_text() -> None:
     assert "secret" not in repr(parsed)
 
 
-LINES = st.lists(st.text("AB= \t#'\"\\$x\u00e9[]:,.-", max_size=14), max_size=6)
+# ---- python-dotenv itself is the oracle of the grammar
+
+BLANKS = st.sampled_from(["", "", " ", "  ", "\t", "\v", "\f", "\x1c", "\x85", "\xa0", "\u2028", "\u3000"])
+LINE_ENDS = st.sampled_from(["\n", "\n", "\n", "\r", "\r\n", "\n\n", " \n", ""])
+SCRAPS = st.sampled_from(
+    ["$", "${", "}", "${}", "${A}", "${A:-", "${A:-${B}}", "${:-x}", "${A-b}", "${A:b}", "${'", ":-", ":", "=", "#", " #",
+     "'", '"', "\\", "\\\\", "\\'", '\\"', "\\n", "\\x41", "\\\n", "`", "a", "B_1", "\u00e9", "\u200b", "\ufeff", "\0"]
+)  # fmt: skip
+TEXTS = st.lists(st.one_of(SCRAPS, BLANKS, LINE_ENDS), max_size=8).map("".join)
+QUOTED = st.one_of(
+    TEXTS.map(lambda text: f"'{text}'"),
+    TEXTS.map(lambda text: f'"{text}"'),
+    TEXTS.map(lambda text: "'" + text.replace("'", "\\'") + "'"),
+    TEXTS.map(lambda text: '"' + text.replace('"', '\\"') + '"'),
+)
+LINES = st.tuples(
+    BLANKS,
+    st.sampled_from(["", "", "export ", "export\t", "export\xa0\xa0", "export", "export\n"]),
+    st.one_of(st.sampled_from(["A", "B_1", "odd-name", "'A'", "'two\nlines'", "''", "'open", "", "#"]), TEXTS),
+    BLANKS,
+    st.sampled_from(["=", "=", "=", "=", "", "=="]),
+    BLANKS,
+    st.one_of(QUOTED, TEXTS),
+    BLANKS,
+    st.sampled_from(["", "", "", "#c", " # c 'd", "junk", "="]),
+    LINE_ENDS,
+).map("".join)
+FILES = st.tuples(st.sampled_from(["", "", "", "\ufeff", "\ufeff\ufeff"]), st.lists(LINES, max_size=6).map("".join)).map(
+    "".join
+)
 
 
-@given(LINES)
-def test_without_interpolation_a_file_gives_what_python_dotenv_gives(lines: list[str]) -> None:
-    text = "\n".join(lines)
-    raw = dotenv_values(stream=StringIO(text), interpolate=False)
-    expected = {
-        name: value for name, value in raw.items() if value is not None and name.isascii() and name.isidentifier()
-    }
-    resolution = resolved(text, parent={})
-    assert {name: binding.value for name, binding in resolution.bindings.items()} == expected
+@settings(max_examples=5000)
+@given(FILES)
+def test_statements_and_their_lines_are_those_of_python_dotenv(text: str) -> None:
+    expected = []
+    for binding in parse_stream(StringIO(text, newline=None)):
+        if binding.key is not None or binding.error:
+            # It counts the blank lines before a statement as the statement's own.
+            blank = binding.original.string.removesuffix(binding.original.string.lstrip())
+            expected.append((binding.original.line + blank.count("\n"), binding.key, binding.value))
+    assert list(statements(text)) == expected
+
+
+@settings(max_examples=5000)
+@given(TEXTS)
+def test_literals_and_variables_of_a_value_are_those_of_python_dotenv(text: str) -> None:
+    expected = [
+        Interpolation(atom.name, atom.default) if isinstance(atom, Variable) else vars(atom)["value"]
+        for atom in parse_variables(text)
+    ]
+    assert list(atoms(text)) == (expected or [""])
 
 
 VALUES = st.text("ab ${}:-AC", max_size=10)

@@ -96,10 +96,10 @@ def made(**settings: object) -> Toolbox:
 def test_the_floor_is_the_default_where_nobody_set_another() -> None:
     """What the environment says by now does not count: ``parent`` has MCC_ENV_FLOOR."""
     assert made().floor == DEFAULT_FLOOR
-    assert toolbox_for(SimpleNamespaceShell(), parent).floor == DEFAULT_FLOOR
+    assert toolbox_for(BareShell(), parent).floor == DEFAULT_FLOOR
 
 
-class SimpleNamespaceShell(SimpleNamespace):
+class BareShell(SimpleNamespace):
     """A shell without a configuration."""
 
     __hash__ = object.__hash__
@@ -174,7 +174,7 @@ def test_without_a_shell_it_stands_in_python() -> None:
         Shell({"header": {"msg_id": "r1"}, "metadata": {}}),
         Shell({"header": None, "metadata": None}),
         Shell(message(cell=5)),
-        SimpleNamespaceShell(),
+        BareShell(),
     ],
 )
 def test_a_host_that_tells_no_cell_id_has_none(shell: object) -> None:

@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Literal
 
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
+from traitlets import Any as Setting
 
 from ...runtime.parent import Parent
 
@@ -39,6 +40,10 @@ class MccMagics(Magics):
     """The magics of mcc_jupyter."""
 
     shell: InteractiveShell
+
+    # Only declared here, so that IPython knows them: ``runtime/current.py`` reads and checks them for every door.
+    env_floor = Setting(help="The names every tool gets, a list; read when the first tool is declared.").tag(config=True)
+    groups = Setting(help="The groups of whoever uses this notebook, a list; by default all.").tag(config=True)
 
     @property
     def toolbox(self) -> Toolbox:
