@@ -8,7 +8,7 @@ set, frozenset                             list, sorted if its items can be
 named tuple, range, deque, view, iterator  list
 dataclass, pydantic model                  mapping of its fields
 numpy scalar, numpy array                  its value, nested lists
-pandas DataFrame                           list of records; missing cells are null
+pandas DataFrame                           list of records, an index of its own first; missing cells are null
 pandas Series                              list; with an index of its own a mapping of it to the values
 =========================================  =====================================================
 
@@ -98,7 +98,7 @@ def _pandas(pandas: "Any", value: "Any") -> "Any":
     if isinstance(value, pandas.DataFrame):
         if not value.columns.is_unique:
             raise Unfit("two of its columns have the same name; rename one")
-        return _filled(value).to_dict("records")
+        return _filled(_with_index(value)).to_dict("records")
     if isinstance(value, pandas.Series):
         items = _filled(value).tolist()
         if isinstance(value.index, pandas.RangeIndex):
@@ -107,6 +107,20 @@ def _pandas(pandas: "Any", value: "Any") -> "Any":
             raise Unfit("its index has equal entries; use reset_index()")
         return dict(zip(value.index, items))
     return value.tolist() if isinstance(value, (pandas.Index, pandas.Categorical)) else Unfit
+
+
+def _with_index(table: "Any") -> "Any":
+    """The levels of an index that is more than a count of the rows, as columns."""
+    index = table.index
+    several = index.nlevels > 1
+    # Not told by its class: of one filter or another, the same count may be a RangeIndex or none.
+    if not several and index.name is None and index.dtype.kind in "iu" and list(index) == list(range(len(index))):
+        return table
+    names = [name if name is not None else f"level_{at}" if several else "index" for at, name in enumerate(index.names)]
+    for at, name in enumerate(names):
+        if name in table.columns or name in names[:at]:
+            raise Unfit(f"its index `{name}` has the name of another column; rename one, or use reset_index(drop=True)")
+    return table.rename_axis(index=names).reset_index()
 
 
 def _filled(table: "Any") -> "Any":

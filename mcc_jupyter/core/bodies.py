@@ -14,9 +14,9 @@ from typing import Final
 from .fields import Note
 from .reading import Node
 from .shell_template import spans
-from .shell_text import argument, plain_words, prepare
-from .template import is_template, problems, undefined_names
-from .tool import MISSING, Argv, Curl, Function, Param, Shell
+from .shell_text import argument, one_line, plain_words, prepare
+from .template import doubts, is_template, problems, undefined_names
+from .tool import MISSING, WARNING, Argv, Curl, Function, Param, Shell
 
 Body = Shell | Argv | Curl | Function
 
@@ -40,7 +40,15 @@ class Scope:
 
     @property
     def types(self) -> dict[str, str]:
-        return {param.name: param.type for param in self.params}
+        """The type of each parameter; ``enum`` where no value it may have means anything to a shell."""
+        return {param.name: "enum" if _is_harmless(param) else param.type for param in self.params}
+
+
+def _is_harmless(param: Param) -> bool:
+    return param.enum is not None and all(_HARMLESS.fullmatch(str(choice)) for choice in param.enum)
+
+
+_HARMLESS = re.compile(r"[A-Za-z0-9_.,:/@%+=-]+")
 
 
 def _function(node: Node, _scope: Scope, _stdin: bool) -> Function:
@@ -67,7 +75,7 @@ def _curl(node: Node, scope: Scope, stdin: bool) -> Curl:
     """The options of every call come first, so that the text can change them."""
     written = node.filled("the rest of a curl command")
     options = "-sSL --json @-" if stdin else "-sSL"
-    rest = written.strip()
+    rest = one_line(written.strip())
     if _is_address(rest):
         shell = _shell(node, scope, written, f'curl {options} "{_inside_quotes(rest)}"')
         return Curl(shell, (*options.split(), argument(rest)[0]))
@@ -128,9 +136,11 @@ def _is_wrong(node: Node, scope: Scope, text: str) -> bool:
         if name == "mcc_env":
             found.append("`mcc_env` cannot be used by name; write $NAME")
         elif not scope.signature:
-            scope.note(node, f"uses `{name}`, which is no parameter; declare it in `params`")
+            scope.note(node, f"{WARNING}uses `{name}`, which is no parameter; declare it in `params`")
     for problem in found:
         node.wrong(problem)
+    for doubt in doubts(text):
+        scope.note(node, doubt)
     return bool(found)
 
 

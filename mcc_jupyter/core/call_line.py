@@ -1,7 +1,7 @@
 """``%mcc_call NAME name=value …`` → a call (SPEC 7.12).
 
-1. Words end at blanks outside quotes and brackets. A value that is quoted as a whole loses its quotes; every other one
-   is text, which the parameter's type turns into what it means.
+1. Words end at blanks outside quotes and brackets, and a word that begins with ``#`` there ends the line. A value that
+   is quoted as a whole loses its quotes; every other one is text, which the parameter's type turns into what it means.
 2. A message names arguments by name or position, never by value.
 """
 
@@ -74,16 +74,25 @@ def _raise(given: Given) -> None:
 def _arguments(
     words: Sequence[str], unquote: Callable[[str], str], wrong: Callable[[str, str], None]
 ) -> dict[str, object]:
+    pairs = [word.partition("=") for word in words]
+    strange = [str(at) for at, (name, equals, _) in enumerate(pairs, 1) if not equals or not name.isidentifier()]
+    if strange:
+        listed = ", ".join((*strange[:_MOST_TOLD], *("…" for _ in strange[_MOST_TOLD : _MOST_TOLD + 1])))
+        place = f"argument{'s' if len(strange) > 1 else ''} {listed}"
+        wrong(place, "expected NAME=VALUE; quote a value that holds blanks")
     found: dict[str, object] = {}
-    for at, word in enumerate(words, 1):
-        name, equals, value = word.partition("=")
+    for name, equals, value in pairs:
         if not equals or not name.isidentifier():
-            wrong(f"argument {at}", "expected NAME=VALUE; quote a value that holds blanks")
-        elif name in found:
+            continue
+        if name in found:
             wrong("", f"the argument `{name}` is given twice; keep one")
         else:
             found[name] = unquote(value)
     return found
+
+
+_MOST_TOLD = 8
+"""So many places of one mistake are told."""
 
 
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
@@ -98,6 +107,8 @@ def _split(line: str) -> list[str]:
             if not escaped and character == quote:
                 quote = ""
             escaped = not escaped and character == "\\" and quote == '"'
+        elif character == "#" and not word and not brackets:
+            break
         elif character in "\"'" and not word[-1:].isalnum():  # the one in `don't` opens nothing
             quote = character
         elif character in _PAIRS:

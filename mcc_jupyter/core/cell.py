@@ -50,6 +50,8 @@ _LISTS = {
     "--group": "groups",
 }
 _TEXTS = {"--cwd": "cwd", "--description": "description"}
+_YAML = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:- +)?(?:exec|curl|fn|tools|name):(?:\s|\Z)")
+"""The first line of a body that says something is a declaration's, not a script's."""
 _PARAM = re.compile(r"(?P<name>[^:=?]+)(?P<optional>\?)?(?::(?P<type>[^=]+))?(?:=(?P<default>.*))?", re.S)
 
 
@@ -63,6 +65,8 @@ def parse_cell(line: str, body: str) -> object:
     given = _read(line, TOOL_OPTIONS)
     if len(given.words) != 1 and not given.problems:
         given.wrong("", "write one name before the options: `%%mcc_tool NAME [options]`")
+    if _YAML.match(body):
+        given.wrong("", "the body is YAML; leave the first line at `%%mcc_tool`, without a name and options")
     return _tool(given, "".join(given.words[:1]), _lines(body))
 
 

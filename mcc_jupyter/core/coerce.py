@@ -51,6 +51,7 @@ _EXPECTED = {
     "object": "must be a mapping",
     "null": "must be null",
 }
+_LIKE = {"array": '["a", "b"]', "object": '{"a": 1}'}
 _ANNOTATIONS = frozenset({"title", "description", "default", "examples", "format"})
 _CHECKED = _ANNOTATIONS | frozenset(
     "type enum anyOf items prefixItems minItems maxItems properties required additionalProperties".split()
@@ -61,13 +62,15 @@ Schema = Mapping[str, object]
 class _Misfit(Exception):
     """A value breaks a rule at a place inside the argument."""
 
-    def __init__(self, rule: str, place: str = "") -> None:
+    def __init__(self, rule: str, place: str = "", detail: str = "") -> None:
         self.rule = rule
         self.place = place
+        self.detail = detail
+        """What more is to say, if nothing better is known."""
         super().__init__(rule)
 
     def inside(self, place: str) -> _Misfit:
-        return _Misfit(self.rule, place + self.place)
+        return _Misfit(self.rule, place + self.place, self.detail)
 
 
 def fragment(param: Param) -> dict[str, object]:
@@ -85,6 +88,7 @@ def coerce(param: Param, value: object, *, called: str = "argument") -> object:
 
     Raises ``ArgumentError`` without the value.
     """
+    plain: object = None
     try:
         plain = _plain(value)
         if plain is None and (param.nullable or not param.required or param.default is None):
@@ -94,8 +98,15 @@ def coerce(param: Param, value: object, *, called: str = "argument") -> object:
         if param.schema is not None:
             _check_rest(schema, fitted)
     except _Misfit as misfit:
-        raise ArgumentError(f"{called} `{param.name}{misfit.place}` {misfit.rule}") from None
+        detail = misfit.detail
+        if isinstance(plain, str) and _VARIABLE.fullmatch(plain.strip()):
+            detail = f"; Python variables are not expanded here, call it from Python: mcc.tools.NAME({param.name}=…)"
+        raise ArgumentError(f"{called} `{param.name}{misfit.place}` {misfit.rule}{detail}") from None
     return fitted
+
+
+_VARIABLE = re.compile(r"\$\{?[^\W\d][\w.]*\}?|\{[^\W\d][\w.]*\}")
+"""How a Python variable is written into the commands of IPython."""
 
 
 def read_json(text: str) -> object:
@@ -311,7 +322,7 @@ def _from_json(name: str, kind: type[list[object] | dict[str, object]]) -> Calla
             try:
                 value = read_json(value)
             except ValueError as error:
-                raise _Misfit(f"{_EXPECTED[name]}, written as JSON; the text {error}") from None
+                raise _Misfit(f"{_EXPECTED[name]} as JSON, like {_LIKE[name]}", detail=f"; the text {error}") from None
         if not isinstance(value, kind):
             raise _Misfit(_EXPECTED[name])
         return value

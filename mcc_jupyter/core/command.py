@@ -17,6 +17,7 @@ from typing import NoReturn
 from .context import encode, encode_bytes
 from .curl_config import config
 from .errors import ArgumentError, ToolUnavailable
+from .names import is_known_not_secret
 from .policy import Binding, Context, Resolution, Source, command_references
 from .tool import MISSING, Argv, Curl, Function, Limits, Reference, Shell, Tool
 from .values import VARIABLE_LIMIT
@@ -144,7 +145,7 @@ def secrets(tool: Tool, resolution: Resolution) -> dict[str, str]:
     """Every value the output of *tool* is searched for, by the name that is shown instead (SPEC 8.1)."""
     found = {binding.name: binding.value for binding in resolution.bindings.values() if binding.secret}
     for reference in (*tool.references, *command_references(tool)):
-        if reference.name not in tool.never_redact:
+        if reference.name not in tool.never_redact and not is_known_not_secret(reference.name):
             found.setdefault(reference.name, reference.value)
     for param in tool.params:
         if param.override is not MISSING:

@@ -17,11 +17,11 @@ from typing import Final, TypeVar
 from . import bodies
 from . import fields as read
 from .credentials import looks_like_credential
-from .errors import Problem
+from .errors import Problem, near
 from .names import any_of, is_reserved
 from .params import read_params
 from .reading import Node, shown
-from .tool import EnvFile, Function, Limits, Origin, Text, Tool
+from .tool import WARNING, EnvFile, Function, Limits, Origin, Text, Tool
 
 KINDS: Final = ("fn", "exec", "curl", "mcp")
 UNSUPPORTED: Final = ("mcp", "secret_env_vars", "secret_files", "egress", "swap")
@@ -149,8 +149,8 @@ class _Draft:
     def tool(self) -> Tool:
         """The tool; it may only be used while ``problems`` is empty."""
         kinds = [key for key in KINDS if key in self.fields]
-        if len(kinds) != 1:
-            self.node.wrong(f"write exactly one of fn, exec, curl, mcp; found {' and '.join(kinds) or 'none'}")
+        if len(kinds) > 1 or not (kinds or self._nearly_a_kind()):
+            self.node.wrong(f"write exactly one of fn, exec, curl; found {' and '.join(kinds) or 'none'}")
         kind = kinds[0] if len(kinds) == 1 else ""
         for key in ("python", "fresh"):
             if key in self.fields and kind != "fn":
@@ -218,15 +218,22 @@ class _Draft:
     def _get(self, key: str, reader: Callable[[Node], T], default: D) -> T | D:
         return reader(self.fields[key]) if key in self.fields else default
 
+    def _nearly_a_kind(self) -> bool:
+        """Whether an unknown key was told already to be meant as one that says what the tool runs."""
+        strange = [key for key in self.node.value if key not in FIELDS] if isinstance(self.node.value, Mapping) else []
+        meant = [_HINTS.get(key) or near(key, FIELDS) for key in strange if isinstance(key, str)]
+        return any(f"`{kind}`" in hint for hint in meant for kind in KINDS)
+
     def _note(self, node: Node, message: str) -> None:
         prefix = f"{self.node.path}." if self.node.path else ""
-        self.notes.append(f"{node.path.removeprefix(prefix)}: {message}")
+        warning = WARNING if message.startswith(WARNING) else ""
+        self.notes.append(f"{warning}{node.path.removeprefix(prefix)}: {message.removeprefix(WARNING)}")
 
     def _inspect(self, node: Node, text: str) -> None:
         """Warn of a literal that should be a reference (SPEC 8.1)."""
         if looks_like_credential(text):
             where = _STANDS_IN[self.place.origin.kind]
-            self._note(node, f"looks like a credential and stands in the {where}; use a reference")
+            self._note(node, f"{WARNING}looks like a credential and stands in the {where}; use a reference")
 
     def _path(self, node: Node, *, command: bool = False) -> Text | None:
         return read.path(node, self.substitution, folder=self.place.folder, home=self.place.home, command=command)

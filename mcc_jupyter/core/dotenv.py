@@ -3,7 +3,7 @@
 1. The grammar is python-dotenv's; interpolation is not: an entry keeps its ``${X}`` apart, and ``policy`` decides
    which variables they may see.
 2. A warning names a line, never the text on it: a line that does not parse may be a piece of a key.
-3. The time is linear in the text, whatever stands in it: after a statement's name, nothing that can follow fails.
+3. The time is linear in the text, whatever stands in it: what fails to match can be left out, so nothing is read again.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from .names import NAME
 # not parse: it is left at the end of the line that its last good part ends on, which for a value may be lines further.
 _STATEMENT = re.compile(
     r"""
-    (?=\S) (?:export[^\S\n]++)?
+    (?=\S) (?:export[^\S\n]+)?
     (?:
-        (?: (?=\#) | '(?P<quoted_name>[^']++)' | (?P<name>(?!')[^=\#\s]++) )
-        [^\S\n]*+
-        (?: = (?: [^\S\n]*+ (?: '(?P<single>[^'\\]*+(?:\\.[^'\\]*+)*)' | "(?P<double>[^"\\]*+(?:\\.[^"\\]*+)*)" )
-                | (?![^\S\n]*+['"]) (?P<plain>[^\n]*+) ) )?
-        (?: [^\S\n]*+ (?:\#[^\n]*+)? (?P<end>\n|\Z) )?
+        (?: (?=\#) | '(?P<quoted_name>[^']+)' | (?P<name>(?!')[^=\#\s]+) )
+        [^\S\n]*
+        (?: = (?: [^\S\n]* (?: '(?P<single>[^'\\]*(?:\\.[^'\\]*)*)' | "(?P<double>[^"\\]*(?:\\.[^"\\]*)*)" )
+                | (?![^\S\n]*['"]) (?P<plain>[^\n]*) ) )?
+        (?: [^\S\n]* (?:\#[^\n]*)? (?P<end>\n|\Z) )?
     )?
-    (?(end)|[^\n]*+\n?)
+    (?(end)|[^\n]*\n?)
     """,
     re.S | re.X,
 )
@@ -36,7 +36,7 @@ _DOUBLE_ESCAPE = re.compile(r"\\([\\'\"abfnrtv])")
 _ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 # One that is never closed is matched too, as far as no other can begin in it; that keeps a text full of them linear.
-_REFERENCE = re.compile(r"\$\{([^}:]*+)(?::-([^}]*+))?(\})?")
+_REFERENCE = re.compile(r"\$\{([^}:]*)(?::-([^}]*))?(\})?")
 
 
 @dataclass(frozen=True, slots=True)

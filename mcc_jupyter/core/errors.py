@@ -95,6 +95,23 @@ class ToolFailed(MccError):
         super().__init__(text)
 
 
+class Interrupted(KeyboardInterrupt):
+    """The user stopped a call, and nothing of the tool is left; ``outcome`` holds what it gave until then (SPEC 7.8).
+
+    For hosts and for ``except`` it is a ``KeyboardInterrupt``, by name too, and shown as one line.
+    """
+
+    def __init__(self, text: str, *, outcome: object) -> None:
+        self.outcome = outcome
+        super().__init__(text)
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"KeyboardInterrupt: {self}"]
+
+
+Interrupted.__name__ = "KeyboardInterrupt"
+
+
 class SecretError(MccError):
     """A secret cannot be had or may not go where it was sent; the text names it, never shows it."""
 
@@ -111,10 +128,14 @@ class PolicyError(MccError):
     http_status = 403
 
 
-def near(word: str, known: object) -> str:
-    """`` (did you mean `env`?)`` when a known word is close to *word*, else nothing (SPEC 2.6)."""
+def near(word: str, known: object, *, reach: int = 3, cutoff: float = 0.6) -> str:
+    """`` (did you mean `env`?)`` when a known word is close to *word*, else nothing (SPEC 2.6).
+
+    Words whose length differs by more than *reach* characters are not looked at, and of the others 2,000 at most.
+    """
     from difflib import get_close_matches
 
-    candidates = [str(item) for item in known if abs(len(str(item)) - len(word)) <= 3]  # type: ignore[attr-defined]
-    found = get_close_matches(word, candidates[:2000], n=1, cutoff=0.6)
+    words = map(str, known)  # type: ignore[call-overload]
+    candidates = [item for item in words if abs(len(item) - len(word)) <= reach]
+    found = get_close_matches(word, candidates[:2000], n=1, cutoff=cutoff)
     return f" (did you mean `{found[0]}`?)" if found else ""

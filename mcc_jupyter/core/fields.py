@@ -15,10 +15,10 @@ from typing import Final, Literal
 from .names import NAME
 from .reading import Node, positive, shown
 from .references import bake, bake_data
-from .tool import Grant, Limits, Reference, Text
+from .tool import WARNING, Grant, Limits, Reference, Text
 
 Note = Callable[[Node, str], None]
-"""Takes a node and what its author should know of it."""
+"""Takes a node and what its author should know of it; ``WARNING`` before it is put before the node's path."""
 
 LIMITS: Final = {
     "timeout": ("seconds", False),
@@ -103,7 +103,7 @@ def patterns(node: Node, note: Note) -> tuple[str, ...] | Literal[True]:
             item.wrong(wrong)
             continue
         for message in [message for sign, message in _DOUBTFUL if sign.search(pattern)]:
-            note(item, message)
+            note(item, f"{WARNING}{message}")
         found.append(pattern)
     return tuple(found)
 

@@ -1,8 +1,8 @@
-"""A small table for people: the declared tools, the session's entries. It holds names and descriptions, never a value."""
+"""A small table for people: the declared tools, the session's entries. It holds names and texts, never a value."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from html import escape
 
@@ -24,8 +24,8 @@ class Listing:
             return self.empty
         cells = [tuple(column.upper() for column in self.columns), *self.rows[:SHOWN]]
         widths = [max(len(line[at]) for line in cells) for at in range(len(self.columns))]
-        lines = ["  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
-        return "\n".join([*lines, *self._more()])
+        padded = [[f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)] for line in cells]
+        return "\n".join([*("  ".join(line).rstrip() for line in padded), *self._more()])
 
     def html(self) -> str:
         """One table with inline styles, as the reports have them."""
@@ -55,6 +55,11 @@ class Listing:
         return [f"… and {left:,} more"] if left > 0 else []
 
     def _repr_mimebundle_(
-        self, include: Container[str] | None = None, exclude: Container[str] | None = None
-    ) -> Mapping[str, object]:
-        return {"text/plain": self.text(), "text/html": self.html()}
+        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+    ) -> dict[str, str]:
+        made = {"text/plain": self.text(), "text/html": self.html()}
+        return {
+            mime: text
+            for mime, text in made.items()
+            if (not include or mime in include) and (not exclude or mime not in exclude)
+        }

@@ -6,7 +6,7 @@ Names only; no rule in this file looks at a value.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from fnmatch import translate
 from functools import lru_cache
 
@@ -27,13 +27,17 @@ def is_reserved(name: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    """One compiled expression for case-sensitive globs; ``match`` is exact, as ``fnmatchcase`` is (SPEC 4.3)."""
-    return re.compile("|".join(translate(pattern) for pattern in patterns) or r"(?!)")
+    """One compiled expression for case-sensitive globs; ``match`` is exact, as ``fnmatchcase`` is (SPEC 4.3).
+
+    Each pattern is a group, so that a match tells the first pattern that let the name in.
+    """
+    return re.compile("|".join(f"({translate(pattern)})" for pattern in patterns) or r"(?!)")
 
 
-def first_match(patterns: Iterable[str], name: str) -> str | None:
+def first_match(patterns: Sequence[str], name: str) -> str | None:
     """The first pattern that lets *name* in."""
-    return next((pattern for pattern in patterns if any_of((pattern,)).match(name)), None)
+    found = any_of(tuple(patterns)).match(name)
+    return patterns[found.lastindex - 1] if found is not None and found.lastindex else None
 
 
 def has_wildcard(pattern: str) -> bool:
@@ -67,16 +71,22 @@ _NOT_SECRET = (
     "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_AUTHOR_*", "GIT_COMMITTER_*", "XDG_*",
 )  # fmt: skip
 
+_REMEMBERED = 16_384
+"""Names whose answers are kept: an environment is asked about again whenever one variable of it has changed."""
 
+
+@lru_cache(maxsize=_REMEMBERED)
 def is_risky(name: str) -> bool:
     """Whether the name steers a loader or an interpreter (SPEC 4.3)."""
     return any_of(_RISKY).match(name) is not None
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def is_credential_like(name: str) -> bool:
     return _CREDENTIAL_LIKE.search(name) is not None
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def is_known_not_secret(name: str) -> bool:
     """Regions, profiles, host names, log levels … (SPEC 8.1; the table stands in the docs)."""
     return any_of(_NOT_SECRET).match(name) is not None

@@ -5,7 +5,7 @@
 3. Which rows there are and what they say depends on names and value classes, never on a value (SPEC 11.2).
 
 A mapping given as ``parent`` must not change afterwards: while a caller hands on the same object, the layers that
-depend on it alone are reused.
+depend on it alone are reused, and from another one only what differs is looked at.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import lru_cache
 
-from . import names
+from . import advice, names
 from .dotenv import Dotenv, Unreadable
-from .tool import Curl, Function, Grant, Reference, Shell, Tool
+from .tool import WARNING, Curl, Function, Grant, Reference, Shell, Tool
 from .values import ValueClass, classify, compose
 
 
@@ -102,9 +101,9 @@ class Resolution:
         return {name: binding.value for name, binding in self.bindings.items()}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Offer:
-    """One variable as a layer gives it."""
+    """One variable as a layer gives it. Not frozen, which would take twice as long: it is gone once it is laid."""
 
     name: str
     value: str = field(repr=False)
@@ -121,6 +120,9 @@ _Stack = dict[str, Binding]
 class _Base:
     """The layers that depend on the parent alone, and which of their names a resolution has to look at again."""
 
+    parent: Mapping[str, str] = field(repr=False)
+    below: _Stack = field(repr=False)
+    """``stack`` without the grants."""
     stack: _Stack = field(repr=False)
     reserved: tuple[str, ...]
     granted: tuple[str, ...]
@@ -157,7 +159,12 @@ def resolve(
     unresolved = _unresolved(tool, [stack[name] for name in set(own) if name in stack])
     lacking = [grant for grant in tool.required_env if not _has_value(stack.get(grant.child))]
     missing = tuple(grant for grant in lacking if grant.child not in unresolved)
-    notes = [*_parent_notes(tool, parent), *notes, *_context_notes(context)]
+    notes = [
+        *_lack_notes(tool, missing, unresolved, stack, parent),
+        *_parent_notes(tool, parent),
+        *notes,
+        *_context_notes(context),
+    ]
     return Resolution(
         tool=tool.name,
         kind=tool.kind,
@@ -185,45 +192,51 @@ def withheld(resolution: Resolution, tool: Tool, parent: Mapping[str, str]) -> t
 # ---- the layers, in their order
 
 
-@lru_cache(maxsize=512)
-def _matcher(patterns: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
-    exact = frozenset(pattern for pattern in patterns if not names.has_wildcard(pattern))
-    return exact, tuple(pattern for pattern in patterns if names.has_wildcard(pattern))
-
-
 class _Memo:
-    """The last answers of ``_from_parent``, by identity. Small: a notebook has few tools in use at once."""
+    """The last answer of ``_from_parent`` for each tool. Small: a notebook has few tools in use at once."""
 
     def __init__(self, size: int = 64) -> None:
         self._size = size
-        self._answers: dict[tuple[int, int, tuple[str, ...]], tuple[Tool, Mapping[str, str], _Base]] = {}
+        self._answers: dict[tuple[int, tuple[str, ...]], tuple[Tool, _Base]] = {}
 
-    def get(self, tool: Tool, parent: Mapping[str, str], floor: tuple[str, ...]) -> _Base | None:
-        found = self._answers.get((id(tool), id(parent), floor))
-        return found[2] if found is not None else None
+    def get(self, tool: Tool, floor: tuple[str, ...]) -> _Base | None:
+        found = self._answers.get((id(tool), floor))
+        return found[1] if found is not None else None
 
-    def put(self, tool: Tool, parent: Mapping[str, str], floor: tuple[str, ...], base: _Base) -> None:
-        # The kept references to tool and parent are what makes their ids safe to use as a key.
+    def put(self, tool: Tool, floor: tuple[str, ...], base: _Base) -> None:
+        # The kept reference to the tool is what makes its id safe to use as a key.
         # Listed first, because another thread may put an answer meanwhile.
         for oldest in list(self._answers)[: max(0, len(self._answers) - self._size + 1)]:
             self._answers.pop(oldest, None)
-        self._answers[id(tool), id(parent), floor] = (tool, parent, base)
+        self._answers[id(tool), floor] = (tool, base)
 
 
 _memo = _Memo()
 
 
 def _from_parent(tool: Tool, parent: Mapping[str, str], floor: tuple[str, ...]) -> _Base:
-    known = _memo.get(tool, parent, floor)
-    if known is not None:
-        return known
-    stack: _Stack = {}
-    _lay(stack, Source.FLOOR, _floor_layer(parent, floor))
-    _lay(stack, Source.PASSTHROUGH, _passthrough_layer(tool, parent))
+    last = _memo.get(tool, floor)
+    if last is not None and last.parent is parent:
+        return last
+    below = _below_grants(tool, parent, floor, last)
+    stack = dict(below)
     granted = _lay(stack, Source.GRANT, _grant_layer(tool, parent))
-    base = _Base(stack, tuple(filter(names.is_reserved, stack)), tuple(granted))
-    _memo.put(tool, parent, floor, base)
+    base = _Base(parent, below, stack, tuple(filter(names.is_reserved, stack)), tuple(granted))
+    _memo.put(tool, floor, base)
     return base
+
+
+def _below_grants(tool: Tool, parent: Mapping[str, str], floor: tuple[str, ...], last: _Base | None) -> _Stack:
+    """Floor and passthrough. A binding there depends on its own variable alone, so only what changed is made anew."""
+    stack: _Stack = {}
+    changed = parent
+    if last is not None:
+        changed = {name: value for name, value in parent.items() if last.parent.get(name) != value}
+        stack = {name: binding for name, binding in last.below.items() if name in parent and name not in changed}
+    _lay(stack, Source.FLOOR, _floor_layer(changed, floor))
+    _lay(stack, Source.PASSTHROUGH, _passthrough_layer(tool, changed))
+    # In the order that they have without a last answer.
+    return stack if last is None else {name: stack[name] for name in (*floor, *parent) if name in stack}
 
 
 def _floor_layer(parent: Mapping[str, str], floor: tuple[str, ...]) -> Iterator[_Offer]:
@@ -238,7 +251,7 @@ def _passthrough_layer(tool: Tool, parent: Mapping[str, str]) -> Iterator[_Offer
     patterns = ("*",) if tool.passthrough is True else tool.passthrough
     if not patterns:
         return
-    exact, globs = _matcher(patterns)
+    exact = frozenset(pattern for pattern in patterns if not names.has_wildcard(pattern))
     matches = names.any_of(patterns).match
     for name, value in parent.items():
         if not matches(name):
@@ -246,7 +259,7 @@ def _passthrough_layer(tool: Tool, parent: Mapping[str, str]) -> Iterator[_Offer
         named = name in exact
         if value.startswith("()") and not named:
             continue
-        rule = name if named else "true" if tool.passthrough is True else str(names.first_match(globs, name))
+        rule = name if named else "true" if tool.passthrough is True else str(names.first_match(patterns, name))
         flags = ("credential-like",) if not named and names.is_credential_like(name) else ()
         yield _Offer(name, value, classify(value), rule, _may_be_secret(tool, name), flags)
 
@@ -272,7 +285,10 @@ def command_references(tool: Tool) -> tuple[Reference, ...]:
 def _reference_layer(tool: Tool) -> Iterator[_Offer]:
     for reference in command_references(tool):
         secret = _may_be_secret(tool, reference.name)
-        yield _Offer(reference.name, reference.value, classify(reference.value), f"${{{reference.name}}}", secret)
+        # A command text that names a variable asks for it, which its author may not have meant.
+        flags = ("credential-like",) if names.is_credential_like(reference.name) else ()
+        rule = f"${{{reference.name}}}"
+        yield _Offer(reference.name, reference.value, classify(reference.value), rule, secret, flags)
 
 
 def _env_file_layer(
@@ -283,7 +299,7 @@ def _env_file_layer(
     for declared, content in zip(tool.env_files, files, strict=True):
         if isinstance(content, Unreadable):
             continue
-        notes.extend(f"env_file {declared.written}: {warning}" for warning in content.warnings)
+        notes.extend(f"{WARNING}env_file {declared.written}: {warning}" for warning in content.warnings)
         for entry in content.entries:
             texts: list[str] = []
             parts: list[str | ValueClass] = []
@@ -297,8 +313,8 @@ def _env_file_layer(
                     found = below[atom.name].value, below[atom.name].value_class
                 if found is None and atom.default is None and names.NAME.fullmatch(atom.name):
                     notes.append(
-                        f"env_file {declared.written}, line {entry.line}: {atom.name} is not available to this tool; "
-                        "grant it with env_passthrough or optional_env"
+                        f"{WARNING}env_file {declared.written}, line {entry.line}: {atom.name} is not available to "
+                        "this tool; grant it with env_passthrough or optional_env"
                     )
                 default = atom.default or ""
                 texts.append(found[0] if found is not None else default)
@@ -342,13 +358,18 @@ def _session_layer(context: Context) -> Iterator[_Offer]:
 # ---- what the layers are laid with
 
 
+_FLAGGED = (ValueClass.EMPTY, ValueClass.BLANK, ValueClass.FUNCTION, ValueClass.OVERSIZED)
+
+
 def _lay(stack: _Stack, source: Source, offers: Iterable[_Offer]) -> list[str]:
     """Lays one layer over *stack*; the names it brought."""
     laid = []
+    provenance = Provenance(source, "")
     for offer in offers:
         laid.append(offer.name)
         under = stack.get(offer.name)
-        provenance = Provenance(source, offer.rule)
+        if provenance.rule != offer.rule:
+            provenance = Provenance(source, offer.rule)
         shadows = () if under is None else (under.provenance, *under.shadows)
         if provenance in shadows:
             # A name twice in one file is one source; the file's own warning tells of it.
@@ -359,19 +380,19 @@ def _lay(stack: _Stack, source: Source, offers: Iterable[_Offer]) -> list[str]:
             value_class=offer.value_class,
             provenance=provenance,
             shadows=shadows,
-            flags=(*_flags(source, offer), *offer.flags),
+            flags=_flags(source, offer),
             secret=offer.secret,
         )
     return laid
 
 
-def _flags(source: Source, offer: _Offer) -> Iterator[str]:
+def _flags(source: Source, offer: _Offer) -> tuple[str, ...]:
+    flags = offer.flags
+    if source is not Source.SESSION and offer.value_class in _FLAGGED:
+        flags = (offer.value_class.value, *flags)
     if source is not Source.FLOOR and names.is_risky(offer.name):
-        yield "risky"
-    if source is Source.SESSION:
-        return
-    if offer.value_class in (ValueClass.EMPTY, ValueClass.BLANK, ValueClass.FUNCTION, ValueClass.OVERSIZED):
-        yield offer.value_class.value
+        flags = ("risky", *flags)
+    return flags
 
 
 def _may_be_secret(tool: Tool, name: str) -> bool:
@@ -417,9 +438,32 @@ def _reasons(
             yield Reason("env_file", content.text)
 
 
+_MOST_NOTES = 20
+"""So many names that a tool lacks are told one by one; the notice lists all of them."""
+
+
+def _lack_notes(
+    tool: Tool,
+    missing: tuple[Grant, ...],
+    unresolved: list[str],
+    stack: Mapping[str, Binding],
+    parent: Mapping[str, str],
+) -> Iterator[str]:
+    for grant in missing[:_MOST_NOTES]:
+        binding = stack.get(grant.child)
+        source = None if binding is None else binding.provenance.source
+        refers = tool.env[grant.child].unresolved if source is Source.ENV else ()
+        empty_in = source.value if source in (Source.ENV, Source.ENV_FILE) else ""
+        yield advice.missing(grant, parent, refers=refers, empty_in=empty_in)
+    yield from map(advice.unresolved, unresolved[:_MOST_NOTES])
+
+
 def _parent_notes(tool: Tool, parent: Mapping[str, str]) -> Iterator[str]:
     if tool.passthrough is True:
-        yield "env_passthrough: true copies the whole environment of the parent; list the names the tool needs instead"
+        yield (
+            f"{WARNING}env_passthrough: true copies the whole environment of the parent; "
+            "list the names the tool needs instead"
+        )
         return
     for pattern in tool.passthrough:
         if _memo_matches(pattern, parent):

@@ -1,23 +1,20 @@
-"""Bytes and data that may hold a secret → the same with marks in its place (SPEC 8.2, raw values).
+"""Bytes and data that may hold a secret → the same with marks in its place (SPEC 8.2).
 
 1. Redaction is done on bytes, before decoding. Any chunking of a stream gives what redacting the whole would give.
 2. Overlapping matches are one mark. A mark names the variable and shows no character and no length.
 3. Values under 8 characters and common words are not redacted, because ordinary text would be harmed; they are listed.
+
+What counts as a secret's spelling is decided in ``secret_forms``, where one stands in ``secret_search``.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-SHORTEST = 8
-"""Characters a value needs to be redacted (SPEC 8.1)."""
-
-_COMMON = frozenset(
-    "password passw0rd changeme administrator anonymous undefined disabled enabled localhost 127.0.0.1 development"
-    " production staging default testing postgres postgresql database username example.com".split()
-)
+from .secret_forms import as_bytes, is_ordinary
+from .secret_search import Search, Span, search_for
 
 _NO_BYTES = re.compile("([\ud800-\udc7f\udd00-\udfff]+)")
 """Halves of a character, which JSON may hold and no stream of bytes can."""
@@ -29,16 +26,10 @@ class Redactor:
     def __init__(self, secrets: Mapping[str, str]) -> None:
         self.counts: Counter[str] = Counter()
         """Marks set so far, by name."""
-        self._secrets: dict[bytes, str] = {}
-        skipped = []
-        for name, value in secrets.items():
-            if _is_ordinary(value):
-                if value.strip():
-                    skipped.append(name)
-            else:
-                self._secrets.setdefault(_encoded(value), name)
-        self.skipped = tuple(skipped)
+        ordinary = {name: value for name, value in secrets.items() if is_ordinary(value)}
+        self.skipped = tuple(name for name, value in ordinary.items() if value.strip())
         """Names whose values are too short or too common to be redacted."""
+        self._secrets = tuple(pair for pair in secrets.items() if pair[0] not in ordinary)
 
     def __bool__(self) -> bool:
         return bool(self._secrets)
@@ -63,62 +54,45 @@ class Redactor:
         return value
 
     def text(self, text: str) -> str:
-        if not self._secrets:
+        """*text* with its marks; the same object if it holds no secret."""
+        if not self.holds_secret(text):
             return text
         parts = _NO_BYTES.split(text)  # every other part is such a half, and stays
-        parts[::2] = [self._part(part) for part in parts[::2]]
+        parts[::2] = [self._part(as_bytes(part)) for part in parts[::2]]
         return "".join(parts)
 
-    def _part(self, text: str) -> str:
-        data = _encoded(text)
-        return self._replaced(data, len(data))[0].decode("utf-8", "surrogateescape")
-
     def holds_secret(self, text: str) -> bool:
-        parts = [_encoded(part) for part in _NO_BYTES.split(text)[::2]]
-        return any(secret in part for part in parts for secret in self._secrets)
+        return bool(self._secrets) and any(self._spans(as_bytes(part)) for part in _NO_BYTES.split(text)[::2])
 
-    def _spans(self, data: bytes, covered: int) -> list[tuple[int, int, str]]:
-        """Merged spans of all matches; a merged span takes the name of the match that begins it, the longest first.
+    def _spans(self, data: bytes) -> list[Span]:
+        search = self._search()
+        return search.spans(search.views(data)) if len(data) >= search.shortest else []
 
-        The first *covered* bytes belong to a mark that has been set; their span has no name.
+    def _part(self, data: bytes) -> str:
+        return self._marked(data, self._spans(data), 0, len(data), 0)[0].decode("utf-8", "surrogateescape")
+
+    def _search(self) -> Search:
+        """Made when it is first needed: many a call prints nothing."""
+        return search_for(self._secrets)
+
+    def _marked(self, data: bytes, spans: Iterable[Span], since: int, until: int, covered: int) -> tuple[bytes, int]:
+        """``data[since:until]`` with its marks, and how many of the bytes after it the last mark covers.
+
+        What begins before *since* has been marked; *covered* bytes after it belong to such a mark. A mark has the name
+        of the match that begins it, the longest first.
         """
-        found = []
-        for secret, name in self._secrets.items():
-            start = data.find(secret)
-            while start >= 0:
-                found.append((start, -len(secret), name))
-                start = data.find(secret, start + 1)
-        merged = [(0, covered, "")] if covered else []
-        for start, negative, name in sorted(found):
-            end = start - negative
-            if merged and start < merged[-1][1]:
-                first, last, kept = merged[-1]
-                merged[-1] = (first, max(last, end), kept)
-            else:
-                merged.append((start, end, name))
-        return merged
-
-    def _replaced(self, data: bytes, until: int, covered: int = 0) -> tuple[bytes, int]:
-        """``data[:until]`` with its marks, and how many of the bytes after it the last mark covers."""
-        pieces, at = [], 0
-        for start, end, name in self._spans(data, covered):
-            if name and start >= until:
+        pieces, hidden = [], since + covered
+        for start, negative, name, _ in sorted(spans):
+            if start < since:
+                continue
+            if start >= until:
                 break
-            if name:
+            if start >= hidden:
                 self.counts[name] += 1
-                pieces += [data[at:start], b"[redacted:%s]" % name.encode()]
-            at = end
-        return b"".join([*pieces, data[at:until]]), max(0, at - until)
-
-    def _held(self, data: bytes) -> int:
-        """From where on *data* has to wait, because its end may be the beginning of a secret."""
-        hold = len(data)
-        for secret in self._secrets:
-            for length in range(min(len(secret) - 1, len(data)), len(data) - hold, -1):
-                if data.endswith(secret[:length]):
-                    hold = len(data) - length
-                    break
-        return hold
+                pieces += [data[hidden:start], b"[redacted:%b]" % as_bytes(name)]
+            hidden = max(hidden, -negative)
+        pieces.append(data[hidden:until])
+        return b"".join(pieces), max(0, hidden - until)
 
 
 class Stream:
@@ -127,27 +101,30 @@ class Stream:
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._kept = b""
+        self._shown = 0
+        """How many bytes at the front of what is kept have been shown; what comes next may continue them."""
         self._covered = 0
-        """How many bytes at the front of what is kept a mark stands for already."""
+        """For how many bytes after those a mark stands already."""
 
     def feed(self, chunk: bytes) -> bytes:
         if not self._redactor:
             return chunk
+        search = self._redactor._search()
         data = self._kept + chunk
-        hold = self._redactor._held(data)
-        shown, self._covered = self._redactor._replaced(data, hold, self._covered)
-        self._kept = data[hold:]
-        return shown
+        views = search.views(data)
+        spans = search.spans(views)
+        wait, keep = search.waiting(data, views, spans)
+        return self._passed(data, spans, wait, keep)
 
     def close(self) -> bytes:
-        kept, self._kept = self._kept, b""
-        shown, self._covered = self._redactor._replaced(kept, len(kept), self._covered)
-        return shown
+        if not self._redactor:
+            return b""
+        return self._passed(self._kept, self._redactor._spans(self._kept), len(self._kept), len(self._kept))
 
-
-def _encoded(text: str) -> bytes:
-    """As the text stands in a stream; what an environment holds that is no UTF-8 becomes its bytes again."""
-    return text.encode("utf-8", "surrogateescape")
+    def _passed(self, data: bytes, spans: list[Span], wait: int, keep: int) -> bytes:
+        safe, self._covered = self._redactor._marked(data, spans, self._shown, wait, self._covered)
+        self._kept, self._shown = data[keep:], wait - keep
+        return safe
 
 
 def _number(value: float) -> str:
@@ -157,9 +134,3 @@ def _number(value: float) -> str:
         from decimal import Decimal
 
         return str(Decimal(value))
-
-
-def _is_ordinary(value: str) -> bool:
-    """Whether so much text holds *value* that marks would harm it (SPEC 8.1)."""
-    short_number = value.isdigit() and len(value) < 10
-    return len(value) < SHORTEST or short_number or value.isspace() or value.lower() in _COMMON

@@ -88,7 +88,8 @@ def _common(report: Report) -> Sequence[tuple[str, list[str]]]:
     """In a brief report: the names of the floor and of the session, a line each."""
     if not report.brief:
         return ()
-    found = [(source, [row.name for row in report.rows if row.source == source and _is_common(row)]) for source in _EVERYWHERE]
+    common = [row for row in report.rows if _is_common(row)]
+    found = [(source, [row.name for row in common if row.source == source]) for source in _EVERYWHERE]
     return [(source, names) for source, names in found if names]
 
 
@@ -103,6 +104,8 @@ def _lead(report: Report) -> Iterator[str]:
         yield report.notice
     if report.description:
         yield report.description.partition("\n")[0]
+    if report.parameters:
+        yield _wrapped("parameters: ", "; ".join(report.parameters))
 
 
 def _table(rows: Sequence[Row], more: int) -> Iterator[str]:
@@ -178,8 +181,10 @@ def report_html(report: Report) -> str:
     if report.groups not in ((), ("public",)):
         head.append(_dim(f"groups: {', '.join(report.groups)}"))
     parts = [f'<p style="{_MARGIN}">{"&ensp;".join(head)}</p>', *map(_paragraph, _lead(report))]
-    parts.append(f'<table style="{_TABLE}"><caption style="{_CAPTION}">environment of {escape(report.tool)}</caption>')
-    parts.extend((*_body(rows), "</table>"))
+    if rows or not common:
+        caption = f'<caption style="{_CAPTION}">environment of {escape(report.tool)}</caption>'
+        parts.extend((f'<table style="{_TABLE}">{caption}', *_body(rows), "</table>"))
+    parts.extend(_paragraph(f"{source}: {' '.join(names)}") for source, names in common)
     parts.extend(_paragraph(f"{line}, all in .json()") for line in _more(more, "name"))
     if report.withheld is not None:
         parts.append(_paragraph(_listed("withheld", report.withheld)))

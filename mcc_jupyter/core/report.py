@@ -16,8 +16,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from .context import encode
 from .policy import Binding, Resolution, Source
-from .tool import Tool
+from .tool import MISSING, Param, Tool
 from .values import ValueClass
 
 MIME = "application/vnd.mcc.report.v1+json"
@@ -111,6 +112,8 @@ class Report(_Display):
     available: bool
     notice: str | None
     rows: tuple[Row, ...]
+    parameters: tuple[str, ...] = ()
+    """What a caller may give: ``days: int = 3``. Overrides are not among them, a default from a reference is not told."""
     notes: tuple[str, ...] = ()
     footer: tuple[str, ...] = ()
     withheld: tuple[str, ...] | None = None
@@ -147,6 +150,7 @@ class Report(_Display):
             "groups": list(self.groups),
             "available": self.available,
             "notice": self.notice,
+            "parameters": list(self.parameters),
             "rows": [row.json() for row in self.rows],
             "notes": list(self.notes),
         }
@@ -180,6 +184,7 @@ def report(
         available=resolution.available,
         notice=None if resolution.notice is None else _shown(resolution.notice),
         rows=tuple(sorted(_rows(tool, resolution), key=_order)),
+        parameters=tuple(_shown(_parameter(param)) for param in tool.params if param.override is MISSING),
         notes=tuple(dict.fromkeys(map(_shown, (*tool.notes, *resolution.notes)))),
         footer=tuple(map(_shown, footer)),
         withheld=None if withheld is None else tuple(map(_shown, withheld)),
@@ -187,6 +192,13 @@ def report(
         if programs is None
         else tuple((_shown(name), None if path is None else _shown(path)) for name, path in programs.items()),
     )
+
+
+def _parameter(param: Param) -> str:
+    kind = "|".join(map(encode, param.enum)) if param.enum is not None else param.type
+    if param.default is MISSING or param.default_hidden:
+        return f"{param.name}: {kind}" if param.required else f"{param.name}: {kind}, optional"
+    return f"{param.name}: {kind} = {encode(param.default)}"
 
 
 _SOURCES = {str(source): place for place, source in enumerate(Source)}

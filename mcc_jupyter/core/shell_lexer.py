@@ -102,6 +102,8 @@ class Script:
     expansions: list[Expansion] = field(default_factory=list)
     tags: list[Tag] = field(default_factory=list)
     functions: set[str] = field(default_factory=set)
+    ends: list[int] = field(default_factory=list)
+    """Where a command that is inside no other may end: newlines, comments, operators, here-documents; in order."""
     plain: bool = True
 
 
@@ -158,6 +160,7 @@ class _Lexer:
                 self.end_word()
                 self.at += 1
             elif char == "\n":
+                self.may_end()
                 self.end_command()
                 self.at += 1
                 self.read_heredocs()
@@ -199,9 +202,14 @@ class _Lexer:
             self.found.commands.append(self.command)
         self.command, self.redirecting = Command(), False
 
+    def may_end(self) -> None:
+        if self.depth == 1:
+            self.found.ends.append(self.at)
+
     def operator(self, char: str, parentheses: int) -> int:
         """``;`` ``&`` ``|`` ``(`` ``)``; answers how many parentheses are open."""
         self.found.plain = False
+        self.may_end()
         self.end_word()
         definition = _FUNCTION.match(self.text, self.at, self.end)
         if definition and len(self.command.words) == 1:
@@ -222,6 +230,7 @@ class _Lexer:
 
     def comment(self) -> None:
         self.found.plain = False
+        self.may_end()
         self.word = Word(self.at)
         stop = self.find("`", self.at, self.end) if self.backquotes else self.end
         self.verbatim(Quote.COMMENT, self.find("\n", self.at, stop))
@@ -238,6 +247,7 @@ class _Lexer:
         if match[0] not in ("<<", "<<-"):
             self.redirecting = True
         elif delimiter := _DELIMITER.match(self.text, self.at, self.end):
+            self.may_end()
             plain = _QUOTING.sub(r"\1", delimiter[1])
             self.heredocs.append((plain, plain != delimiter[1], match[0] == "<<-"))
             self.at = delimiter.end()

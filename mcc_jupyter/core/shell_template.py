@@ -52,10 +52,16 @@ def spans(text: str) -> Iterator[Span]:
                 return
             start, at, kind = ending.start(), ending.end(), "endraw"
         else:
-            at = text.find("#}", start + 2) + 2 if kind == "{#" else _end(text, start + 2, _CLOSE[kind])
-            if at <= start:
+            at = _comment_end(text, start + 2) if kind == "{#" else _end(text, start + 2, _CLOSE[kind])
+            if not at:
                 return
         yield Span(start, at, kind)
+
+
+def _comment_end(text: str, at: int) -> int:
+    """Where a comment ends; 0 is nowhere."""
+    found = text.find("#}", at)
+    return found + 2 if found >= 0 else 0
 
 
 def _end(text: str, at: int, close: str) -> int:

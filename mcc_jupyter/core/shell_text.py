@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 
 from .references import scan
 from .shell_lexer import Expansion, Quote, Script, Tag, Word, lex
-from .shell_template import Exposure, spans
-from .tool import Reference
+from .shell_template import GONE, TAG, Exposure, spans
+from .tool import WARNING, Reference
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A command text, ready. ``notes`` are warnings of the declaration, ``problems`` its errors."""
+    """A command text, ready. ``notes`` are what its author should know, ``problems`` the declaration's errors."""
 
     template: str = field(repr=False)
     references: tuple[Reference, ...]
@@ -55,7 +55,7 @@ def prepare(
         expands = found.quote in (Quote.NONE, Quote.DOUBLE, Quote.HEREDOC)
         obstacle = None if expands else _obstacle(found, text)
         if obstacle:
-            notes.append(f"{_shown(found)} {obstacle}")
+            notes.append(f"{WARNING}{_shown(found)} {obstacle}")
             continue
         if found.escaped:
             edits.append((found.start, found.start + 1, ""))
@@ -147,14 +147,15 @@ def _warnings(script: Script, params: Mapping[str, str]) -> Iterator[str]:
         inside = tag.quote is not Quote.NONE
         single = tag.quote in (Quote.SINGLE, Quote.QUOTED_HEREDOC, Quote.COMMENT)
         bare = exposure.unquoted(tree, quoted=inside, single=single)
+        danger = f"{WARNING}a caller can run commands through"
         for name in bare:
-            todo = f"write {{{{ {name} | quote }}}} outside quotes" if inside else f"write {{{{ {name} | quote }}}}"
-            yield f"parameter {name} is not quoted {tag.quote.value}; {todo}"
+            place, outside = (f" {tag.quote.value}", " outside quotes") if inside else ("", "")
+            yield f"{danger} `{name}`{place}; write {{{{ {name} | quote }}}}{outside}"
         for name in exposure.quoted(tree):
             if inside:
-                yield f"parameter {name}: `quote` does not protect {tag.quote.value}; take it out of there"
+                yield f"{danger} `{name}`, which `quote` does not protect {tag.quote.value}; take it out of there"
             elif not bare and _may_be_an_option(tag):
-                yield f"parameter {name} may be read as an option; write -- before {{{{ {name} | quote }}}}"
+                yield f"{WARNING}a caller can give options through `{name}`; write -- before {{{{ {name} | quote }}}}"
 
 
 def _may_be_an_option(tag: Tag) -> bool:
@@ -229,6 +230,32 @@ def _call(name: str, default: list[str | _Call] | None, if_empty: bool) -> _Call
         return _Call(f"mcc_env('{name}')")
     parts = [part if isinstance(part, _Call) else repr(part) for part in default if part] or ["''"]
     return _Call(f"mcc_env('{name}', {' ~ '.join(parts)}{', true' * if_empty})")
+
+
+_CONTINUED = re.compile(rf"(?:#[^\n{GONE}{TAG}]*)?\n(?:[ \t\n{GONE}]|#[^\n{GONE}{TAG}]*\n)*(?=-|\"|'|https?://|{TAG})")
+_LINE_END = re.compile(r"#[^\n]*|\n")
+
+
+def one_line(text: str) -> str:
+    """The arguments of ``curl`` with those lines joined that cannot be commands of their own.
+
+    Only a line end that the shell would take for the end of the command, and only where the next line begins with
+    ``-``, a quote, an address or ``{{``; comments between the two go. Every other line end keeps its meaning.
+    """
+    before = len("curl ")
+    script = lex(f"curl {text}")
+    edits: list[tuple[int, int]] = []
+    joined = 0
+    for at in script.ends:
+        found = _CONTINUED.match(script.masked, at)
+        if found is None and at >= joined:
+            break
+        if found is not None and at >= joined:
+            joined = found.end()
+            edits += [end.span() for end in _LINE_END.finditer(script.masked, at, joined)]
+    for start, end in reversed(edits):
+        text = f"{text[: start - before]} {text[end - before :]}"
+    return text
 
 
 def plain_words(text: str, *, params: Mapping[str, str] | None = None) -> tuple[str, ...] | None:

@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING
 
 from .context import encode
 from .errors import near
+from .shell_template import spans
+from .tool import WARNING
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
 RAW_HINT = "wrap text that is no template in {% raw %}…{% endraw %}"
+_RAW_IT = "wrap it in {% raw %}…{% endraw %}"
+_LENGTH = "`${#…}` begins a template comment (`{#`)"
 
 
 def is_template(text: str) -> bool:
@@ -59,7 +63,7 @@ def problems(text: str, *, tool: str, names: Collection[str] | None) -> Iterator
     if not is_template(text):
         return
     if text.endswith("{#"):  # Jinja2 drops this one without a word
-        yield f"in tool `{tool}`: a comment `{{#` is not closed; {RAW_HINT}"
+        yield f"in tool `{tool}`: {_what_begins(text, len(text) - 2) or f'a comment `{{#` is not closed; {RAW_HINT}'}"
         return
     from jinja2 import TemplateAssertionError, TemplateSyntaxError
     from jinja2.meta import find_referenced_templates
@@ -76,9 +80,25 @@ def problems(text: str, *, tool: str, names: Collection[str] | None) -> Iterator
         hint = near(word, [*_environment().filters, *_environment().tests])
         yield f"in tool `{tool}`, line {error.lineno} of its text: {str(error.message).rstrip('.')}{hint}"
     except TemplateSyntaxError as error:
-        yield f"in tool `{tool}`, line {error.lineno} of its text: {str(error.message).rstrip('.')}; {RAW_HINT}"
+        told = f"{str(error.message).rstrip('.')}; {RAW_HINT}"
+        if error.message == "Missing end of comment tag":
+            told = _what_begins(text, text.find("{#", max((span.end for span in spans(text)), default=0))) or told
+        elif error.message == "unexpected '.'" and re.search(r"\{\{-?\s*\.", text.split("\n")[error.lineno - 1]):
+            told = f"`{{{{.…}}}}` is read as a template expression; {_RAW_IT}"
+        yield f"in tool `{tool}`, line {error.lineno} of its text: {told}"
     except (RecursionError, MemoryError, SyntaxError):
         yield f"in tool `{tool}`: the template is nested too deep; write a simpler one"
+
+
+def _what_begins(text: str, at: int) -> str:
+    """Who wrote the length of a variable meant no comment."""
+    return f"{_LENGTH}; {_RAW_IT}" if text[:at].endswith("$") else ""
+
+
+def doubts(text: str) -> Iterator[str]:
+    """What Jinja2 accepts and the author can hardly mean."""
+    if any(span.kind == "{#" and text[: span.start].endswith("$") for span in spans(text)):
+        yield f"{WARNING}{_LENGTH}, and what stands up to the next `#}}` is gone; {_RAW_IT}"
 
 
 def _plain(value: object) -> object:

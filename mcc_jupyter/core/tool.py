@@ -34,6 +34,9 @@ TYPES: Final = ("str", "int", "float", "bool", "list", "dict")
 
 EMPTY: Final[Mapping[str, object]] = MappingProxyType({})
 
+WARNING: Final = "warning: "
+"""How a note begins that tells of a danger or a mistake; the others only explain."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:

@@ -61,7 +61,7 @@ def parse_yaml(text: str, *, first_line: int = 1) -> object:
     import yaml
 
     text = text.removeprefix("\ufeff")
-    marks = _Marks(first_line)
+    marks = _Marks(first_line, text)
     hidden = _UNREADABLE.search(text)
     if hidden is not None:
         line = text.count("\n", 0, hidden.start())
@@ -73,7 +73,7 @@ def parse_yaml(text: str, *, first_line: int = 1) -> object:
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
-        raise marks.at(error.problem_mark, _kind(error, text)) from None
+        raise marks.broken(error, _kind(error, text)) from None
     except RecursionError:  # PyYAML without libyaml
         raise marks.error(0, 0, _TOO_DEEP) from None
     return None if node is None else _Builder(marks, len(text) + EXPANSION_LIMIT).build(node, 0)
@@ -86,16 +86,20 @@ _TAB = "a TAB; indent with blanks"
 _TAG = "a tag `!…` is not allowed; quote a text that begins with `!`"
 _LEFT_OVER = "text after a closed quote or bracket, or an indentation that does not fit; quote the whole text"
 _OTHER = "no valid YAML; look at quotes and indentation"
+_NOT_CLOSED = "a quote is not closed"
+_BRACKET = "a bracket is not closed, or a text begins with one; quote the text"
+_DOCUMENTS = "a second document; write one list of tools instead of `---`"
+_KEY = "a list or mapping as a key; quote a text such as `{{ … }}`"
 _KINDS = (
     ("mapping values", "`: ` inside a text, or an indentation that does not fit; quote the text"),
     ("alias", "an alias `*…` without its anchor; quote a text that begins with `*`"),
     ("tag", _TAG),
-    ("another document", "a second document; write one list of tools instead of `---`"),
+    ("another document", _DOCUMENTS),
     ("cannot start any token", "a text cannot begin with this character; quote it"),
-    ("end of stream", "a quote is not closed"),
+    ("end of stream", _NOT_CLOSED),
     ("unknown escape", "double quotes do not know this escape; use single quotes, or `\\\\`"),
     ("nesting depth", _TOO_DEEP),
-    ("',' or", "a bracket is not closed, or a text begins with one; quote the text"),
+    ("',' or", _BRACKET),
     ("expected key", _LEFT_OVER),
     ("<block end>", _LEFT_OVER),
 )
@@ -107,17 +111,36 @@ def _kind(error: Any, text: str) -> str:
     return next((kind for sign, kind in _KINDS if sign in error.problem), _OTHER)
 
 
+_COMMAND = re.compile(r"[ \t]*(?:- +)*(exec|curl|transform)[ \t]*:[ \t]+([^\s|>])")
+
+
 class _Marks:
     """Where the text stands: lines and columns are counted from 1, as editors do."""
 
-    def __init__(self, first_line: int) -> None:
+    def __init__(self, first_line: int, text: str) -> None:
         self.first_line = first_line
+        self.lines = text.split("\n")
 
     def error(self, line: int, column: int, kind: str) -> DeclarationError:
         return DeclarationError(Problem("", f"YAML line {line + self.first_line}, column {column + 1}: {kind}"))
 
     def at(self, mark: Any, kind: str) -> DeclarationError:
         return self.error(mark.line, mark.column, kind)
+
+    def broken(self, error: Any, kind: str) -> DeclarationError:
+        """What the parser says. A quote that is not closed is told at the end of the text, though it opens before."""
+        begins = error.context_mark if kind == _NOT_CLOSED else error.problem_mark
+        if kind not in (_TAB, _DOCUMENTS, _TOO_DEEP):
+            kind = self.advised(begins, kind)
+        return self.at(error.problem_mark, kind)
+
+    def advised(self, mark: Any, kind: str) -> str:
+        """*kind*, with what to do where a command does not go with YAML's own characters."""
+        command = _COMMAND.match(self.lines[mark.line]) if mark.line < len(self.lines) else None
+        if command is None or (command[2] == "[" and kind == _BRACKET):  # a list of arguments
+            return kind
+        block = f"`{command[1]}: {'>-' if command[1] == 'curl' else '|'}`"
+        return f"{kind.partition('; ')[0]}; put the text on its own lines: {block}, then indent it"
 
 
 class _Builder:
@@ -166,7 +189,7 @@ class _Builder:
         seen = set()
         for key_node, value_node in node.value:
             if key_node.id != "scalar":
-                raise self.marks.at(key_node.start_mark, "a list or mapping as a key; quote a text such as `{{ … }}`")
+                raise self.marks.at(key_node.start_mark, self.marks.advised(key_node.start_mark, _KEY))
             key = key_node.value
             if key in seen:
                 raise self.marks.at(key_node.start_mark, f"the key `{key}` stands twice; keep one")

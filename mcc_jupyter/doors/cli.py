@@ -1,6 +1,6 @@
 """The door for a terminal: ``mcc-jupyter tools|report|call FILE …`` (SPEC 2.4, 7.12, 11, 14).
 
-FILE is a tools file, a folder or glob of them, or a notebook, whose declarations are read without running its other code.
+FILE is a tools file, a folder or glob of them, or a notebook: its declarations are read, its other code is not run.
 """
 
 from __future__ import annotations
@@ -24,11 +24,8 @@ _INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit status: 0, an error's own, or 130 after an interrupt."""
     options = _parser().parse_args(arguments)
-    toolbox = toolbox_for(None, Parent(os.environ))
     try:
-        status: int = options.command(toolbox, options)
-        sys.stdout.flush()
-        return status
+        return _run(options)
     except MccError as error:
         print(error, file=sys.stderr)
         return error.exit_status
@@ -38,6 +35,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever reads has seen enough; the interpreter must not complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    toolbox = toolbox_for(None, Parent(os.environ))
+    try:
+        status: int = options.command(toolbox, options)
+        sys.stdout.flush()
+        return status
     finally:
         toolbox.close()
 
@@ -67,18 +72,18 @@ def _parser() -> argparse.ArgumentParser:
     call.add_argument("file", metavar="FILE", help="a YAML file, folder, glob or .ipynb")
     call.add_argument("tool", metavar="TOOL", help="a name or key")
     call.add_argument("arguments", metavar="K=V", nargs="*", help="the tool's arguments")
-    call.add_argument("--json", metavar="OBJECT", help="all arguments as one JSON object instead; - reads it from stdin")
+    call.add_argument("--json", metavar="OBJECT", help="all arguments as one JSON object; - reads it from stdin")
     call.add_argument("--timeout", type=float, metavar="SECONDS", help="goes before the tool's own limit")
     call.set_defaults(command=_call)
     return parser
 
 
-def _load(toolbox: Toolbox, file: str, *, tolerant: bool = True) -> int:
-    """Declares what *file* holds. Problems go to stderr; the others stand, and the status says that not all was well."""
+def _load(toolbox: Toolbox, file: str) -> int:
+    """Declares what *file* holds. Problems go to stderr; the others stand, and the status says that there were some."""
     added = toolbox.load_notebook(file) if file.endswith(".ipynb") else toolbox.load(file)
-    if added.problems and not added.tools and not tolerant:
-        added.raise_for_problems()
     sys.stderr.write(added.printed)
+    if not added.tools:
+        added.raise_for_problems()
     for line in (*added.notices, *added.problems):
         print(line, file=sys.stderr)
     return 2 if added.problems else 0

@@ -5,6 +5,7 @@ What a tool's value is not is shown while it runs: a function's prints, and ever
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
@@ -14,13 +15,16 @@ from typing import Any, Literal, overload
 from ..core.errors import ArgumentError, DeclarationError, Problem
 from ..core.outcome import Outcome
 from ..core.report import Report
-from ..core.tool import MISSING, Function, Tool
+from ..core.tool import MISSING, Function, Origin, Tool
 from ..runtime.calls import Show
 from ..runtime.current import cell_origin, toolbox_for
 from ..runtime.parent import Parent
 from ..runtime.toolbox import Added, Toolbox
 
 _parent = Parent(os.environ)
+
+_TAIL = 4000
+"""Characters of a failed command's output that are shown."""
 
 
 def toolbox() -> Toolbox:
@@ -86,18 +90,23 @@ class CallableTool:
             self.__wrapped__ = function
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
-        return call(self._key, self._named(args, kwargs)).raise_for_failure().value
+        outcome = call(self._key, self._named(args, kwargs))
+        if not outcome.ok and not isinstance(self._tool.body, Function) and outcome.stdout:
+            # The value of a command is its output, which an error would otherwise take with it.
+            _write("stdout", outcome.stdout[-_TAIL:])
+        return outcome.raise_for_failure().value
 
     def _named(self, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, object]:
         if not args:
             return kwargs
-        visible = [param.name for param in self._tool.params if param.override is MISSING]
+        tool = toolbox().available(self._key)  # so that its signature has been read
+        visible = list(self.__signature__.parameters)
         if len(args) > len(visible):
-            raise ArgumentError(f"Tool {self._tool.name!r}: takes {len(visible)} arguments and got {len(args)}")
+            raise ArgumentError(f"Tool {tool.name!r}: takes {len(visible)} arguments and got {len(args)}")
         positional = dict(zip(visible, args, strict=False))
         twice = positional.keys() & kwargs.keys()
         if twice:
-            raise ArgumentError(f"Tool {self._tool.name!r}: argument `{sorted(twice)[0]}` is given twice")
+            raise ArgumentError(f"Tool {tool.name!r}: argument `{min(twice)}` is given twice")
         return {**positional, **kwargs}
 
     @property
@@ -114,13 +123,18 @@ class CallableTool:
         from inspect import Parameter, Signature
 
         shown = [param for param in self._tool.params if param.override is MISSING]
-        return Signature(
-            [
-                Parameter(param.name, Parameter.KEYWORD_ONLY, default=Parameter.empty if param.required else None)
-                for param in shown
-                if param.name.isidentifier()
-            ]
-        )
+        by_kind = {True: Parameter.empty, False: None}
+        listed = [
+            Parameter(
+                param.name,
+                Parameter.POSITIONAL_OR_KEYWORD,
+                default=by_kind[param.required] if param.default is MISSING or param.default_hidden else param.default,
+                annotation=param.type,
+            )
+            for param in shown
+        ]
+        # Python wants parameters with a default last; a call may give any of them by name.
+        return Signature(sorted(listed, key=lambda parameter: parameter.default is not Parameter.empty))
 
     def __repr__(self) -> str:
         return f"<tool {self._key}>"
@@ -162,8 +176,8 @@ def tool(
 ) -> CallableTool | Callable[[FunctionType], CallableTool]:
     """Declares a function as a tool whose source runs in its own process (SPEC 2.3).
 
-    *fields* are those of a tool in YAML (``env_passthrough``, ``required_env``, ``limits``, …). The result is called like
-    the function and runs the tool. Raises ``DeclarationError``.
+    *fields* are those of a tool in YAML (``env_passthrough``, ``required_env``, ``limits``, …). The result is called
+    like the function and runs the tool. Raises ``DeclarationError``.
     """
     if function is None:
         return lambda decorated: _declare(decorated, fields)
@@ -175,25 +189,30 @@ def _declare(function: object, fields: Mapping[str, object]) -> CallableTool:
 
     if not isinstance(function, FunctionType):
         raise DeclarationError(Problem("@tool", "must stand on a plain function, below any other decorator"))
-    text, filename = _source(function)
-    source = extract(text, function.__name__, filename=filename)
     shell = _shell()
-    added = toolbox().add_function(source, fields, cell_origin(shell, f"@tool {function.__name__}"))
+    label, path = f"@tool {function.__name__}", _path(function)
+    linecache.checkcache(path)  # a module that was edited and is imported again
+    text = "".join(linecache.getlines(path, function.__globals__))
+    if not text:
+        raise DeclarationError(Problem(label, "its source cannot be read; write it in a cell or a file"))
+    if function.__globals__.get("__name__") == "__main__":
+        filename, origin = path if shell is None else "<cell>", cell_origin(shell, label)
+    else:
+        # A module is no part of the cell that imports it: the cell's next run finds it imported, and declares nothing.
+        filename, origin = path, Origin("python", f"{label} in {function.__module__}", path)
+    source = extract(text, function.__name__, filename=filename)
+    added = toolbox().add_function(source, fields, origin)
     _show_added(shell, added)
     added.raise_for_problems()
     return CallableTool(added.tools[0].key, function)
 
 
-def _source(function: FunctionType) -> tuple[str, str]:
-    """The text of the cell or module a function was written in, and the file name its tracebacks show."""
-    import linecache
-
-    path = function.__code__.co_filename
-    text = "".join(linecache.getlines(path, function.__globals__))
-    if not text:
-        raise DeclarationError(Problem(f"@tool {function.__name__}", "its source cannot be read; write it in a cell or a file"))
-    in_cell = function.__globals__.get("__name__") == "__main__" and _shell() is not None
-    return text, "<cell>" if in_cell else path
+def _path(function: object) -> str:
+    """The cell or file a function was written in: the innermost one's, where decorators put others around it."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code = getattr(function, "__code__", None)
+    return "" if code is None else str(code.co_filename)
 
 
 def _show_added(shell: object | None, added: Added) -> None:
@@ -202,9 +221,10 @@ def _show_added(shell: object | None, added: Added) -> None:
         return
     from IPython.display import display
 
+    sys.stdout.write(added.printed)
     for line in added.notices:
         print(line)
-    for item in added.reports:
+    for item in added.shown:
         display(item)  # type: ignore[no-untyped-call]
 
 
@@ -214,18 +234,26 @@ def _shown(declared: Tool) -> Show:
 
     def show(stream: Literal["stdout", "stderr"], text: str) -> None:
         if stream == "stderr" or prints:
-            target = sys.stdout if stream == "stdout" else sys.stderr
-            target.write(text)
-            target.flush()
+            _write(stream, text)
 
     return show
 
 
+def _write(stream: Literal["stdout", "stderr"], text: str) -> None:
+    target = sys.stdout if stream == "stdout" else sys.stderr
+    target.write(text)
+    target.flush()
+
+
 def _bar(total: int, name: str) -> Any:
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
+    from importlib.util import find_spec
+
+    if find_spec("tqdm") is None:
         return None
+    if find_spec("ipywidgets") is None:  # without them tqdm.auto warns in a notebook
+        from tqdm import tqdm
+    else:
+        from tqdm.auto import tqdm
     return tqdm(total=total, desc=name)
 
 

@@ -14,14 +14,14 @@ from typing import Any, Literal
 
 from ..core import command
 from ..core.context import encode_bytes
-from ..core.errors import MccError
+from ..core.errors import Interrupted, MccError
 from ..core.outcome import Outcome, describe_exit
 from ..core.policy import Resolution
 from ..core.redact import Redactor, Stream
 from ..core.report import Report
 from ..core.tool import Function, Tool
 from .hints import mentions, program_paths
-from .introspect import frames
+from .introspect import frames, limited
 from .launcher import Exit, Launcher, Stop
 from .output import Capture, Live, plain
 from .session import SessionStore
@@ -29,7 +29,7 @@ from .session import SessionStore
 Show = Callable[[Literal["stdout", "stderr"], str], None]
 """Called with each piece of output while the tool runs."""
 
-SHOWN_BYTES = 256 * 1024
+SHOWN_BYTES = 64 * 1024
 """How much of one stream is shown live: under the rate at which a Jupyter server begins to drop output."""
 
 TRANSFORM_BYTES = 64 * 1024 * 1024
@@ -88,7 +88,7 @@ class _Ended:
 
 
 def run(call: Call, *, launcher: Launcher, session: SessionStore, show: Show | None, stop: Stop | None) -> Outcome:
-    """Runs *call* and returns its outcome, also when the tool fails. ``KeyboardInterrupt`` passes through."""
+    """Runs *call* and returns its outcome, also when the tool fails; an interrupt raises ``Interrupted`` with it."""
     return _Running(call, launcher, session, show, stop).to_its_end()
 
 
@@ -104,6 +104,7 @@ class _Running:
         self.redactor = Redactor(call.plan.secrets)
         self.notes = list(call.plan.notes)
         self.started = time.monotonic()
+        self.interrupted = False
 
     def to_its_end(self) -> Outcome:
         tool = self.tool
@@ -116,10 +117,12 @@ class _Running:
             failure = _failure(first.exit)
         traceback = self.redactor.text(str(answer.get("traceback") or ""))
         stdout, stderr = first.out.capture.text(), first.err.capture.text()
-        if tool.transform is not None and failure is None:
+        if tool.transform is not None and failure is None and not self.interrupted:
             last, failure = self.transformed(first, answer.get("value") if is_function else None)
             if last is not first:
                 stdout, stderr = last.out.capture.text(), stderr + last.err.capture.text()
+        if self.interrupted and failure is None:
+            failure = "was interrupted"  # too late for the process, and early enough for what would have come next
         returned = is_function and tool.transform is None
         value: object = None
         if failure is None:
@@ -133,7 +136,7 @@ class _Running:
             if first.out.raw is not None and last is first and self.show is not None:
                 self.show("stdout", plain(stdout))  # it was kept for ``transform``, which did not come to it
             self.explain(f"{stdout}\n{stderr}\n{failure}\n{traceback}", last.exit)
-        return Outcome(
+        outcome = Outcome(
             tool.name,
             ok=failure is None,
             value=value,
@@ -152,6 +155,9 @@ class _Running:
             notes=tuple(self.notes),
             report=self.call.report,
         )
+        if self.interrupted:
+            raise Interrupted(f"Tool {tool.name!r} was interrupted", outcome=outcome) from None
+        return outcome
 
     def launch(self, request: command.Request, *, piped: bool = False) -> _Ended:
         """Starts a process and waits for its end. *piped*: its output is for ``transform`` and not shown."""
@@ -159,6 +165,11 @@ class _Running:
         out.raw = [] if piped else None
         try:
             exit = self.launcher.run(request, stdout=out.feed, stderr=err.feed, stop=self.stop)
+        except KeyboardInterrupt as interrupt:
+            ended = getattr(interrupt, "exit", None)
+            if ended is None:
+                raise
+            exit, self.interrupted = ended, True
         finally:
             out.close()
             err.close()
@@ -177,8 +188,8 @@ class _Running:
         answers = frames(exit.result)
         if not answers:
             ended = describe_exit(exit.code, exit.signal).removeprefix("failed ").removeprefix("ended ")
-            if limited := _limited(self.tool):
-                self.notes.append(f"a limit may be too low for this interpreter: {limited}")
+            if low := limited(self.tool):
+                self.notes.append(f"a limit may be too low for this interpreter: {low}")
             return f"ended without a result ({ended})", {}
         answer = answers[0]
         if not answer.get("ok"):
@@ -233,12 +244,6 @@ def _failure(exit: Exit) -> str | None:
     if exit.stopped is not None:
         return f"was stopped by limits.{exit.stopped}"
     return None if exit.code == 0 else describe_exit(exit.code, exit.signal)
-
-
-def _limited(tool: Tool) -> str:
-    limits = tool.limits
-    named = {"mem_mb": limits.mem_mb, "nofile": limits.nofile, "cpu_sec": limits.cpu_sec, "fsize_mb": limits.fsize_mb}
-    return ", ".join(f"limits.{name}" for name, value in named.items() if value is not None)
 
 
 def _list(value: object) -> list[Any]:

@@ -69,7 +69,7 @@ class EnvFiles:
         if known is not None and known[0] == data:
             return known[1]
         try:
-            text = data.decode().replace("\r\n", "\n").replace("\r", "\n")
+            text = data.decode()
         except UnicodeDecodeError:
             return Unreadable(f"env_file is not UTF-8: {file.written}")
         parsed = parse(text, path=file.written)

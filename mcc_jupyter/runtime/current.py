@@ -64,7 +64,7 @@ def _floor(configured: Mapping[str, object], parent: Callable[[], Mapping[str, s
 
 
 def _names(value: object, setting: str) -> tuple[str, ...]:
-    if isinstance(value, str) or not isinstance(value, list | tuple | set) or not all(isinstance(x, str) for x in value):
+    if not isinstance(value, list | tuple | set) or not all(isinstance(name, str) for name in value):
         raise PolicyError(f"c.MccMagics.{setting} must be a list of names, for example ['PATH', 'HOME']")
     return tuple(value)
 

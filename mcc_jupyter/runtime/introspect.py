@@ -69,7 +69,7 @@ def introspect(
             by_key = {key: tool for key, tool in by_key.items() if key in answers}
         for key, tool in by_key.items():
             try:
-                tools.append(complete(tool, _described(answers.get(key), exit, redactor)))
+                tools.append(complete(tool, _described(tool, answers.get(key), exit, redactor)))
             except DeclarationError as error:
                 problems.extend(Problem(key, redactor.text(str(problem))) for problem in error.problems)
     return Introspected(tuple(tools), tuple(problems), "".join(printed))
@@ -92,11 +92,22 @@ def frames(data: bytes | None) -> list[dict[str, object]]:
     return found
 
 
-def _described(answer: dict[str, object] | None, exit: Exit, redactor: Redactor) -> dict[str, object]:
+def limited(tool: Tool) -> str:
+    """The limits of a tool that may keep an interpreter from starting, by name; empty for none (PROC-34)."""
+    limits = tool.limits
+    named = {"mem_mb": limits.mem_mb, "nofile": limits.nofile, "cpu_sec": limits.cpu_sec, "fsize_mb": limits.fsize_mb}
+    return ", ".join(f"limits.{name}" for name, value in named.items() if value is not None)
+
+
+def _described(
+    tool: Tool, answer: dict[str, object] | None, exit: Exit, redactor: Redactor
+) -> dict[str, object]:
     if answer is None:
         ended = f"its import was stopped (limits.{exit.stopped})" if exit.stopped else ""
         why = exit.error or ended or "its interpreter ended while importing the module"
-        raise DeclarationError(Problem("fn", f"{why}; run the import alone to see why"))
+        low = limited(tool) if exit.error is None else ""
+        advice = f"a limit may be too low for it: {low}" if low else "run the import alone to see why"
+        raise DeclarationError(Problem("fn", f"{why}; {advice}"))
     if not answer.get("ok"):
         trace = str(answer.get("traceback") or "").rstrip()
         text = str(answer.get("error")) + (f"\n{trace}" if trace else "")

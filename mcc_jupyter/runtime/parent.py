@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 
 class Parent:
@@ -24,9 +25,17 @@ class Parent:
         raw = getattr(self._environ, "_data", self._environ)
         if self._seen is None or raw != self._seen:
             seen = dict(raw)
-            self._snapshot = MappingProxyType({os.fsdecode(name): os.fsdecode(value) for name, value in seen.items()})
+            self._snapshot = MappingProxyType(_decoded(seen))
             self._seen = seen
         return self._snapshot
+
+
+def _decoded(pairs: dict[Any, Any]) -> dict[str, str]:
+    """*pairs* as text, where they are bytes. In one go: a call for each takes longer than all the rest."""
+    if not isinstance(next(iter(pairs), ""), bytes):
+        return pairs
+    texts = os.fsdecode(b"\0".join((*pairs, *pairs.values()))).split("\0")
+    return dict(zip(texts[: len(pairs)], texts[len(pairs) :], strict=True))
 
 
 def initial_environment(fallback: Mapping[str, str]) -> Mapping[str, str]:

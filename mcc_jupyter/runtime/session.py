@@ -94,7 +94,8 @@ class SessionStore(MutableMapping[str, Any]):
 
     def _checked(self, key: str, value: object) -> str:
         if not SESSION_KEY.fullmatch(str(key)):
-            raise ArgumentError("session: a key is not valid; keys are lower-case letters, digits and _, like `row_count`")
+            advice = "keys are lower-case letters, digits and _, like `row_count`"
+            raise ArgumentError(f"session: a key is not valid; {advice}")
         self._refuse_reserved(key)
         why = reject(value, f"`{key}`")
         if why:

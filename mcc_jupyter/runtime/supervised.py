@@ -29,11 +29,13 @@ CHUNK = 64 * 1024
 """Bytes of one read: what a pipe holds."""
 ANSWER_LIMIT = 64 * 1024 * 1024
 """Bytes of an answer on descriptor 8; a larger one is dropped, with a note."""
-NOSIGNAL = getattr(socket, "MSGNOSIGNAL", 0)
+NOSIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
 
 _NOEXEC_SEAL = 8  # MFD_NOEXEC_SEAL, which os does not know yet
 _LOST_PATIENCE = 2.0
 """Seconds that the launcher has to end what a killed supervisor left, before the pipes are given up."""
+_PIECE_MS = 1
+"""Milliseconds that the rest of a line is waited for."""
 _FULL_PIPES = 32
 """Reads after the report. A pipe holds one or, where it was made larger, sixteen of them; a process that could not be
 ended may go on writing."""
@@ -110,6 +112,8 @@ class Call:
         """The tool's number → its end, which is ours until the supervisor has it."""
         self.sinks: dict[int, Sink] = {}
         self.sources: dict[int, memoryview] = {}
+        self.answering = -1
+        """Our end of the answer's pipe."""
         self.poll = select.poll()
         self.socket: socket.socket | None = None
         self.started = False
@@ -135,6 +139,7 @@ class Call:
             for number, sink in self.outputs.items():
                 ours, self.given[number] = os.pipe()
                 self.sinks[ours] = sink
+                self.answering = ours if number == 8 else self.answering
                 self.poll.register(ours, select.POLLIN)
             for number, content in self.inputs.items():
                 if content is not None:
@@ -198,6 +203,8 @@ class Call:
     def pull(self, fd: int) -> None:
         chunk = os.read(fd, CHUNK)
         sink = self.sinks[fd]
+        if fd != self.answering and chunk[-1:] not in (b"", b"\n"):
+            chunk += _rest_of_line(fd)
         if chunk:
             sink(chunk)
         else:
@@ -316,6 +323,19 @@ class _Answer:
         except ValueError:
             return False
         return len(self.data) >= 9 + size and not self.data.startswith(b'{"id"', 9)
+
+
+def _rest_of_line(fd: int) -> bytes:
+    """What follows at once, up to the end of the line: ``print(a, b)`` writes in pieces, and people should see one."""
+    found = b""
+    soon = select.poll()
+    soon.register(fd, select.POLLIN)
+    while len(found) < CHUNK and not found.endswith(b"\n") and soon.poll(_PIECE_MS):
+        piece = os.read(fd, CHUNK)
+        if not piece:
+            break
+        found += piece
+    return found
 
 
 def socketpair() -> tuple[socket.socket, socket.socket]:

@@ -11,21 +11,23 @@ import asyncio
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..core import command, context, policy
 from ..core.declare import Place, declare
-from ..core.errors import DeclarationError, Problem, ToolUnavailable
+from ..core.errors import ArgumentError, DeclarationError, Problem, ToolUnavailable
 from ..core.listing import Listing
 from ..core.notebook import declarations
 from ..core.outcome import Outcome
+from ..core.reading import positive
 from ..core.redact import Redactor
 from ..core.report import MATRIX_TOOLS, Matrix, Report, matrix, report
 from ..core.schema import bind
-from ..core.tool import DEFAULT_FLOOR, Function, Origin, Source, Tool
+from ..core.tool import DEFAULT_FLOOR, Function, Origin, Shell, Source, Tool
 from . import calls
 from .cache import OutcomeCache
 from .catalog import EnvFiles, ToolFile, notebook_file, tool_files
@@ -37,7 +39,8 @@ from .registry import Registry
 from .session import SessionStore
 from .sizes import environment_room
 
-
+_WAKE = 0.2
+"""Seconds after which a coroutine that waits for a tool looks up."""
 _NO_FOLDER = Problem("cwd", "the working directory no longer exists; change to another one")
 
 
@@ -51,6 +54,12 @@ class Added:
     problems: tuple[Problem, ...] = ()
     printed: str = field(default="", repr=False)
     """What modules printed while they were imported."""
+
+    @property
+    def shown(self) -> tuple[Report, ...]:
+        """The reports as a declaration shows them: brief, and what all of them end with said once."""
+        brief = [replace(one, brief=True, footer=()) for one in self.reports[:-1]]
+        return (*brief, *(replace(one, brief=True) for one in self.reports[-1:]))
 
     def raise_for_problems(self) -> Added:
         """Itself, or ``DeclarationError`` with all problems."""
@@ -117,7 +126,7 @@ class Toolbox:
         self.place = place
         self.floor = floor
         self.identity = identity or Identity(local_user())
-        self.session = SessionStore(lambda: self.identity.entries(), self._secret_in)
+        self.session = SessionStore(lambda: self.identity.entries(), self._secret_in)  # noqa: PLW0108 - it may be replaced
         self.registry = Registry()
         self._interpreter = interpreter
         self._launcher = launcher
@@ -125,6 +134,7 @@ class Toolbox:
         self._cache = OutcomeCache()
         self._lock = threading.Lock()
         self._secrets: dict[str, str] = {}
+        """Names by value: one name may have had several."""
         self._threads: ThreadPoolExecutor | None = None
 
     # ---- declaring
@@ -162,7 +172,7 @@ class Toolbox:
         if problems:
             kept = sorted({problem.path for problem in problems} & {tool.key for tool in self.registry})
             notices += [f"{key}: its earlier declaration stays" for key in kept]
-        reports = tuple(replace(self._report(item), brief=True) for item in added)
+        reports = tuple(self._report(item) for item in added)
         return Added(tuple(item.tool for item in added), reports, tuple(notices), tuple(problems), printed)
 
     def load(self, *paths: str, folder: str | None = None) -> Added:
@@ -234,22 +244,29 @@ class Toolbox:
         reports = [self._report(self._resolve(tool)) for tool in tools[:MATRIX_TOOLS]]
         return matrix(reports, more=max(0, len(tools) - MATRIX_TOOLS), footer=self._footer())
 
+    def available(self, name: str) -> Tool:
+        """The tool as the next call would use it; raises ``UnknownTool``, ``ToolUnavailable``, ``DeclarationError``."""
+        return self._available(name).tool
+
     def is_available(self, tool: Tool) -> bool:
         """Whether a call of *tool* could start now."""
         return self._resolve(tool).resolution.available
 
     def listing(self, tools: Iterable[Tool] | None = None) -> Listing:
-        """The declared tools as a table: key, kind, availability and the first line of the description."""
+        """The declared tools as a table: name (the key where two share a name), kind, availability, description."""
         rows = []
+        shared = {name for name, count in Counter(tool.name for tool in self.registry).items() if count > 1}
         for tool in self.registry if tools is None else tools:
             state = "available" if self.is_available(tool) else "unavailable"
-            rows.append((tool.key, tool.kind, state, tool.description.partition("\n")[0]))
+            name = tool.key if tool.name in shared else tool.name
+            rows.append((name, tool.kind, state, tool.description.partition("\n")[0]))
         return Listing(("tool", "kind", "state", "description"), tuple(sorted(rows)), "no tools are declared")
 
     def session_listing(self) -> Listing:
         """The session's keys, types and sizes in bytes (SPEC 6.2)."""
-        rows = [(key, kind, "identity" if size is None else f"{size:,} bytes") for key, kind, size in self.session.rows()]
-        return Listing(("key", "type", "size"), tuple(rows))
+        rows = self.session.rows()
+        shown = [(key, kind, "identity" if size is None else f"{size:,} bytes") for key, kind, size in rows]
+        return Listing(("key", "type", "size"), tuple(shown))
 
     def probe(self, name: str) -> Probe:
         """Starts a child with exactly the tool's environment and reads the names it received (SPEC 11.3)."""
@@ -273,10 +290,20 @@ class Toolbox:
     # ---- calling
 
     def once(
-        self, document: Mapping[str, object], origin: Origin, *, timeout: float | None = None, show: calls.Show | None = None
+        self,
+        document: Mapping[str, object],
+        origin: Origin,
+        *,
+        timeout: float | None = None,
+        show: calls.Show | None = None,
     ) -> Outcome:
-        """Declares one tool, calls it without arguments, and keeps nothing (SPEC 2.10). Raises ``DeclarationError``."""
+        """Declares one tool, calls it without arguments, and keeps nothing (SPEC 2.10). Raises ``DeclarationError``.
+
+        Its command is run as it is written: naming a variable in it grants nothing, only the options of the magic do.
+        """
         tool = self.declare(document, origin).raise_for_problems().tools[0]
+        if isinstance(tool.body, Shell):
+            tool = replace(tool, body=Shell(tool.body.written, tool.body.written))
         return self._call(_checked(self._resolve(tool)), {}, timeout, show, None)
 
     def call(
@@ -311,12 +338,17 @@ class Toolbox:
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(max_workers=32, thread_name_prefix="mcc")
         future = self._threads.submit(self.call, name, arguments, timeout=timeout, show=show, stop=stop)
+        waiting = asyncio.wrap_future(future)
         try:
-            return await asyncio.wrap_future(future)
+            # A kernel notices an interrupt of an awaiting cell only when its event loop wakes up (ipykernel#881).
+            while not waiting.done():
+                await asyncio.wait((waiting,), timeout=_WAKE)
+            return waiting.result()
         except asyncio.CancelledError:
             stop.kill()
-            while not future.done() and not future.cancel():
-                await asyncio.sleep(0.01)
+            if not future.cancel():  # it runs: nothing of it is left once it has come to its end
+                await asyncio.wait((waiting,))
+                waiting.exception()  # whatever it is, nobody waits for it any more
             raise
 
     def map(
@@ -330,8 +362,8 @@ class Toolbox:
     ) -> list[Outcome]:
         """Calls a tool once for each item, *workers* at a time (default: twice the cores); outcomes in order.
 
-        All arguments are checked before the first call starts. An interrupt stops every running call and starts no other.
-        *progress* is called with the number of calls that have ended.
+        All arguments are checked before the first call starts. An interrupt stops every running call and starts no
+        other. *progress* is called with the number of calls that have ended.
         """
         resolved = self._available(name)
         for item in arguments:
@@ -344,17 +376,14 @@ class Toolbox:
                 return Outcome(resolved.tool.name, ok=False, failure="was not started: map was interrupted")
             return self._call(self._available(name), arguments[at], timeout, None, stops[at])
 
-        done = 0
         with ThreadPoolExecutor(workers or 2 * (os.cpu_count() or 1), thread_name_prefix="mcc-map") as threads:
             futures = [threads.submit(one, at) for at in range(len(arguments))]
             try:
-                outcomes = []
-                for future in futures:
-                    outcomes.append(future.result())
-                    done += 1
+                for done, future in enumerate(as_completed(futures), 1):
+                    future.result()
                     if progress is not None:
                         progress(done)
-                return outcomes
+                return [future.result() for future in futures]
             except BaseException:
                 stopped.set()
                 for stop in stops:
@@ -394,7 +423,7 @@ class Toolbox:
         return ready[0]
 
     def _introspected(self, tools: list[_Resolved]) -> tuple[list[_Resolved], list[Problem], str]:
-        """Tools whose signature could be read in place of those that came; an unavailable one waits for its first use."""
+        """Tools whose signature could be read in place of those that came; an unavailable one waits for its use."""
         pairs = [
             (item.tool, item.resolution)
             for item in tools
@@ -441,6 +470,8 @@ class Toolbox:
     ) -> Outcome:
         tool = resolved.tool
         bound = bind(tool.params, arguments, tool=tool.name)
+        if timeout is not None and not positive(timeout):
+            raise ArgumentError(f"Tool {tool.name!r}: timeout must be a number of seconds above 0")
         plan = command.plan(
             tool,
             bound,
@@ -496,21 +527,20 @@ class Toolbox:
     def _footer(self) -> tuple[str, ...]:
         """SPEC 11.5, 6.6: what these lines leave open, they say."""
         groups = "all groups" if self.identity.groups is None else f"groups {', '.join(self.identity.groups) or 'none'}"
-        return (
-            f"From {self.place}, which holds these values anyway. Identity: the local user, {groups}, by its own statement.",
-            "Isolation: own process, no Landlock: a tool can read the first environment of the process that holds these "
-            "values. Files are not isolated.",
-        )
+        whose = f"From {self.place}, which holds these values anyway."
+        identity = f"Identity: the local user, {groups}, by its own statement."
+        isolation = "Isolation: own process. A tool runs as you: it can read your files and, through /proc,"
+        return f"{whose} {identity}", f"{isolation} the variables that {self.place} was started with."
 
     def _learn(self, secrets: Mapping[str, str]) -> None:
         with self._lock:
-            self._secrets.update(secrets)
+            self._secrets.update({value: name for name, value in secrets.items()})
 
     def _secret_in(self, text: str) -> str | None:
         """The name of a known secret that *text* holds (SPEC 6.2)."""
         with self._lock:
             known = dict(self._secrets)
-        for name, value in known.items():
+        for value, name in known.items():
             if Redactor({name: value}).holds_secret(text):
                 return name
         return None

@@ -806,11 +806,25 @@ NUMPY = {
     "np.array([object, None])[1:]": [None],
     "{np.int64(1): 2}": {"1": 2},
 }
+COLLIDES = "has the name of another column; rename one, or use reset_index(drop=True)"
 PANDAS = {
     "pd.DataFrame({'a': [1, None], 'b': ['x', pd.NaT], 't': [pd.Timestamp('2024-01-02'), pd.NaT]})": [
         {"a": 1.0, "b": "x", "t": "2024-01-02T00:00:00"},
         {"a": None, "b": None, "t": None},
     ],
+    "pd.DataFrame({'a': [1, 2, 3]})[:2]": [{"a": 1}, {"a": 2}],
+    "pd.DataFrame({'a': [1, 2]}, index=[0, 1])": [{"a": 1}, {"a": 2}],
+    "pd.DataFrame({'a': [1, 2, 3]})[1:]": [{"index": 1, "a": 2}, {"index": 2, "a": 3}],
+    "pd.DataFrame({'a': [1, 2]}, index=[False, True])": [{"index": False, "a": 1}, {"index": True, "a": 2}],
+    "pd.DataFrame({'a': [1, 2, 3]}).query('a != 2')": [{"index": 0, "a": 1}, {"index": 2, "a": 3}],
+    "pd.DataFrame({'a': [1, 2]}).rename_axis('row')": [{"row": 0, "a": 1}, {"row": 1, "a": 2}],
+    "pd.DataFrame({'a': [1]}, index=[pd.Timestamp('2024-01-02')])": [{"index": "2024-01-02T00:00:00", "a": 1}],
+    "pd.DataFrame({'a': [1]}, index=pd.Index([float('nan')], name='k'))": [{"k": None, "a": 1}],
+    "pd.DataFrame({'c': ['x', 'x', 'y'], 'd': [1, 2, 1], 'v': [1, 2, 3]}).groupby(['c', 'd']).sum()": [
+        {"c": "x", "d": 1, "v": 1}, {"c": "x", "d": 2, "v": 2}, {"c": "y", "d": 1, "v": 3},
+    ],
+    "pd.DataFrame({'v': [1]}, index=pd.MultiIndex.from_tuples([('a', 2)], names=[None, 'k']))": [{"level_0": "a", "k": 2, "v": 1}],
+    "pd.DataFrame({'v': []}, index=pd.Index([], name='k'))": [],
     "pd.Series([1, 2])": [1, 2],
     "pd.Series([1, 2], index=['a', 'b'])": {"a": 1, "b": 2},
     "pd.Index(['a'])": ["a"],
@@ -837,6 +851,9 @@ def test_tables_become_records(child: Child) -> None:
     assert dict(zip(PANDAS, ended.value, strict=True)) == PANDAS
     for text, why in (
         ("pd.DataFrame([[1, 2]], columns=['a', 'a'])", "a `DataFrame` at value; two of its columns have the same name; rename one"),
+        ("pd.DataFrame({'k': [1]}, index=pd.Index(['x'], name='k'))", f"a `DataFrame` at value; its index `k` {COLLIDES}"),
+        ("pd.DataFrame({'index': [1]}, index=['x'])", f"a `DataFrame` at value; its index `index` {COLLIDES}"),
+        ("pd.DataFrame({'v': [1]}, index=pd.MultiIndex.from_tuples([(1, 2)], names=['k', 'k']))", f"a `DataFrame` at value; its index `k` {COLLIDES}"),
         ("pd.Series([1, 2], index=['a', 'a'])", "a `Series` at value; its index has equal entries; use reset_index()"),
     ):
         assert child.call(f"import pandas as pd\ndef t(): return {text}").answer["error"] == f"cannot return {why}"

@@ -7,7 +7,9 @@ import pytest
 from mcc_jupyter.core.tool import Argv, Curl, Function, Shell
 
 FORMS = "fn: expected `module:function` or `module.function`"
-RAW = "wrap text that is no template in {% raw %}…{% endraw %}"
+RAW_IT = "wrap it in {% raw %}…{% endraw %}"
+LENGTH = "`${#…}` begins a template comment (`{#`)"
+GO = "`{{.…}}` is read as a template expression"
 
 
 # ---- fn
@@ -105,8 +107,8 @@ def test_an_env_file_does_not_stop_a_reference(one):
         ({"exec": " \n"}, "exec: expected a command, or a list of arguments"),
         ({"exec": None}, "exec: expected a command, or a list of arguments"),
         ({"exec": {"a": 1}}, "exec: expected a command, or a list of arguments"),
-        pytest.param({"exec": "echo ${#x}"}, f"exec: in tool `t`, line 1 of its text: Missing end of comment tag; {RAW}", id="PROC-32-comment"),
-        pytest.param({"exec": "docker ps --format '{{.Names}}'"}, f"exec: in tool `t`, line 1 of its text: unexpected '.'; {RAW}", id="PROC-32-docker"),
+        pytest.param({"exec": "echo ${#x}"}, f"exec: in tool `t`, line 1 of its text: {LENGTH}; {RAW_IT}", id="PROC-32-comment"),
+        pytest.param({"exec": "docker ps --format '{{.Names}}'"}, f"exec: in tool `t`, line 1 of its text: {GO}; {RAW_IT}", id="PROC-32-docker"),
         ({"exec": "echo {{ nmae | quote }}", "params": [{"name": "name"}]}, "exec: uses `nmae`, which is no parameter (did you mean `name`?)"),
         ({"exec": "echo ${X|'a'}"}, "exec: the default of ${X|…} holds a quote or a brace; write it the shell's way, ${X-…}"),
         ({"exec": []}, "exec: expected a program, and then its arguments"),
@@ -126,20 +128,54 @@ def test_wrong_commands(problems, fields, problem):
 
 def test_without_params_a_name_is_noted(one):
     tool = one({"name": "t", "exec": "apply {{ manifest | quote }}"})
-    assert tool.notes == ("exec: uses `manifest`, which is no parameter; declare it in `params`",)
+    assert tool.notes == ("warning: exec: uses `manifest`, which is no parameter; declare it in `params`",)
 
 
 def test_notes_of_a_script_name_their_field(one):
     tool = one({"name": "t", "exec": "echo {{ q }}", "transform": "grep {{ q }}", "params": [{"name": "q"}]})
     assert tool.notes == (
-        "exec: parameter q is not quoted outside quotes; write {{ q | quote }}",
-        "transform: parameter q is not quoted outside quotes; write {{ q | quote }}",
+        "warning: exec: a caller can run commands through `q`; write {{ q | quote }}",
+        "warning: transform: a caller can run commands through `q`; write {{ q | quote }}",
     )
+
+
+CITY = "warning: exec: a caller can run commands through `city`; write {{ city | quote }}"
+
+
+@pytest.mark.parametrize(
+    ("choices", "notes"),
+    [
+        (["oslo", "a-b_c.d,e:f/g@h%i+j=k", 5, 1.5, True], ()),
+        (["-rf"], ()),
+        (["oslo", "new york"], (CITY,)),
+        (["oslo", "a;b"], (CITY,)),
+        (["oslo", ""], (CITY,)),
+        (["*"], (CITY,)),
+        (["å"], (CITY,)),
+        (["a\n"], (CITY,)),
+    ],
+)
+def test_a_choice_among_harmless_words_needs_no_quote(one, choices, notes):
+    param = {"name": "city", "enum": list(map(str, choices))}
+    assert one({"name": "t", "exec": "echo {{ city }}", "params": [param]}).notes == notes
+
+
+def test_a_choice_among_harmless_words_is_no_option_either(one):
+    param = {"name": "city", "enum": ["-l", "-a"]}
+    assert one({"name": "t", "exec": "ls {{ city | quote }}", "params": [param]}).notes == ()
+
+
+def test_what_a_template_comment_swallows_is_told(one):
+    tool = one({"name": "t", "exec": "x=a; echo ${#x} is #} long"})
+    assert tool.notes == (f"warning: exec: {LENGTH}, and what stands up to the next `#}}` is gone; {RAW_IT}",)
+    assert one({"name": "t", "exec": "echo {# a $5 #}{#- b -#}"}).notes == ()
 
 
 def test_in_a_list_of_tools_a_note_names_the_field_alone(declared):
     found = declared([{"name": "t", "exec": "curl -H 'X: ghp_" + "a1B2" * 9 + "'"}])
-    assert found.tools[0].notes == ("exec: looks like a credential and stands in the notebook; use a reference",)
+    assert found.tools[0].notes == (
+        "warning: exec: looks like a credential and stands in the notebook; use a reference",
+    )
 
 
 def test_an_argument_list_has_no_shell(one):
@@ -186,6 +222,43 @@ def test_curl(one, written, template, words):
     body = one({"name": "t", "curl": written, "params": [{"name": "q"}]}).body
     assert isinstance(body, Curl)
     assert (body.shell.written, body.shell.template, body.words) == (written, template, words)
+
+
+LINES = 'curl: |\n  -sS  # quiet\n\n  # who asks\n  -H "Authorization: Bearer $DB_PASSWORD"\n  https://h.test/a\n'
+
+
+@pytest.mark.parametrize(
+    ("written", "template"),
+    [
+        ("-s\n-H 'A: b'\n \t\n  https://h.test", "-s -H 'A: b'  \t   https://h.test"),
+        ("-s # c\n# d {\n-S\n", "-s     -S"),
+        ("-s\n{{ q }}\nhttp://h.test", "-s {{ q }} http://h.test"),
+        ("-s {# c\n#c #} \n-S", "-s {# c\n#c #}  -S"),
+        ("-s\n{% if q %}\n-H 'A: {{ q }}'\n{% endif %}\n'h'", "-s {% if q %}\n-H 'A: {{ q }}' {% endif %}\n'h'"),
+        ('-d $(id\n-u) >f\n"h"', '-d $(id\n-u) >f "h"'),
+        # What the shell means stays.
+        ("https://h.test |\n  jq -r\n  -c", "https://h.test |\n  jq -r\n  -c"),
+        ("https://h.test\necho done\n-x", "https://h.test\necho done\n-x"),
+        ("'a\n-b' \\\n-d", "'a\n-b' \\\n-d"),
+        ('"a\n-b" \\\n-d', '"a\n-b" \\\n-d'),
+        ("-d @- h <<E\n-a\nE\n-b", "-d @- h <<E\n-a\nE\n-b"),
+        ("h # {{ q }}\n-b", "h # {{ q }}\n-b"),
+        ("h # c\necho", "h # c\necho"),
+        ("h; (a\n-b)", "h; (a\n-b)"),
+    ],
+)  # fmt: skip
+def test_a_line_that_can_only_be_an_argument_continues_the_curl_command(one, written, template):
+    """The request went out without its header, and the shell looked for a program called -H."""
+    body = one({"name": "t", "curl": written, "params": [{"name": "q"}]}).body
+    assert (body.shell.written, body.shell.template) == (written, f"curl -sSL {template}")
+
+
+def test_a_curl_command_on_several_lines_is_plain_arguments(one):
+    body = one(f"name: t\n{LINES}").body
+    assert body.words == (
+        "-sSL", "-sS", "-H", "Authorization: Bearer {{ mcc_env('DB_PASSWORD', '') }}", "https://h.test/a",
+    )  # fmt: skip
+    assert [item.name for item in body.shell.references] == ["DB_PASSWORD"]
 
 
 def test_curl_gets_the_parameters_as_json_where_stdin_says_so(one):

@@ -47,6 +47,9 @@ def test_values(text, value):
         ("t --json '{\"a\": 1}'", Call("t", {"a": 1})),
         ('t --json {"a": [1, 2]}', Call("t", {"a": [1, 2]})),
         ('t --json={"a": null} -o=x', Call("t", {"a": None}, output="x")),
+        ("t a=1   # a comment it's", Call("t", {"a": "1"})),
+        ("t #a=1", Call("t", {})),
+        ("t a=x#y b='# c' c=[1 # 2]", Call("t", {"a": "x#y", "b": "# c", "c": "[1 # 2]"})),
     ],
 )
 def test_calls(line, call):
@@ -61,6 +64,10 @@ def test_calls(line, call):
         ("t hunter2", f"argument 1: {PAIR}"),
         ("t a=1 b=hello hunter2", f"argument 3: {PAIR}"),
         ("t hunter2-hunter2=1", f"argument 1: {PAIR}"),
+        ("t a=1 hello hunter2 b=2 x", f"arguments 2, 3, 5: {PAIR}"),
+        ("t" + " x" * 8, f"arguments 1, 2, 3, 4, 5, 6, 7, 8: {PAIR}"),
+        ("t" + " x" * 20, f"arguments 1, 2, 3, 4, 5, 6, 7, 8, …: {PAIR}"),
+        ("# t", NAME_FIRST),
         ("t a=hunter2 a=hunter3", "the argument `a` is given twice; keep one"),
         ("t a='hunter2", f"a quote {CLOSED}"),
         ("t a=:(", f"a bracket {CLOSED}"),

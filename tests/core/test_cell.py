@@ -102,6 +102,24 @@ def test_an_empty_cell_declares_nothing(problems):
     assert problems(parse_cell("t", "")) == ["exec: expected a command, or a list of arguments"]
 
 
+YAML = "the body is YAML; leave the first line at `%%mcc_tool`, without a name and options"
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["exec: echo\n", "name: t\nexec: |\n  a\n", "\n# a comment\n  \ncurl: https://h\n", "fn: a:b", "tools:\n- name: x\n", "- name: x\n", "exec:", "\r\nexec: a\r\n"],
+)  # fmt: skip
+def test_a_name_before_yaml_is_a_mistake(body):
+    with pytest.raises(DeclarationError) as caught:
+        parse_cell("b --timeout 5", body)
+    assert str(caught.value) == YAML
+
+
+@pytest.mark.parametrize("body", ["exec ls", " exec: a", "echo\nexec: a", "executor: x", "exec:x", "name=1", "#exec: a\n", ""])
+def test_a_script_is_no_yaml(body):
+    assert parse_cell("b", body) == {"name": "b", "exec": body}
+
+
 # ---- %%mcc_sh
 
 

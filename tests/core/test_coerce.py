@@ -24,6 +24,10 @@ def label(value: object) -> str:
     return value[:30] if isinstance(value, str) else type(value).__name__
 
 
+LIST = 'must be a list as JSON, like ["a", "b"]'
+MAPPING = 'must be a mapping as JSON, like {"a": 1}'
+
+
 class Color(enum.Enum):
     RED = "red"
 
@@ -78,11 +82,11 @@ def test_coercion_loses_nothing(type: str, value: object, expected: object) -> N
         ("float", "1e-400", "must be a number with no more digits than a float keeps"),
         ("bool", "maybe", "must be true or false"), ("bool", 1, "must be true or false"), ("bool", "t", "must be true or false"), ("bool", 0.0, "must be true or false"),
         ("str", True, "must be text"), ("str", ["a"], "must be text"), ("str", None, "must not be null"), ("int", None, "must not be null"),
-        ("list", "a,b", "must be a list, written as JSON; the text is no JSON at line 1, column 1"), ("list", '{"a": 1}', "must be a list"), ("list", {"a": 1}, "must be a list"),
-        ("list", 5, "must be a list"), ("list", "[NaN]", "must be a list, written as JSON; the text holds NaN or Infinity, which is no JSON"),
-        ("list", "[" * 100_000, "must be a list, written as JSON; the text is nested too deeply"),
-        ("dict", '{"a": 1, "a": 2}', "must be a mapping, written as JSON; the text has a mapping with the same key twice"),
-        ("dict", '{"a": %s}' % ("9" * 4301), "must be a mapping, written as JSON; the text holds an integer of more than 4,300 digits"),
+        ("list", "a,b", f"{LIST}; the text is no JSON at line 1, column 1"), ("dict", "a", f"{MAPPING}; the text is no JSON at line 1, column 1"), ("list", '{"a": 1}', "must be a list"), ("list", {"a": 1}, "must be a list"),
+        ("list", 5, "must be a list"), ("list", "[NaN]", f"{LIST}; the text holds NaN or Infinity, which is no JSON"),
+        ("list", "[" * 100_000, f"{LIST}; the text is nested too deeply"),
+        ("dict", '{"a": 1, "a": 2}', f"{MAPPING}; the text has a mapping with the same key twice"),
+        ("dict", '{"a": %s}' % ("9" * 4301), f"{MAPPING}; the text holds an integer of more than 4,300 digits"),
         ("dict", [1], "must be a mapping"), ("dict", {1: 2}, "has a key that is not text"), ("list", [{1}], "holds a `set`, which is no JSON"),
         ("str", b"secret", "holds a `bytes`, which is no JSON"), ("any", object(), "holds a `object`, which is no JSON"),
     ],
@@ -95,6 +99,27 @@ def test_FN_09_what_would_lose_something_is_refused_without_the_value(type: str,
     assert str(caught.value) == f"argument `x` {rule}"
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
+
+
+PYTHON = "Python variables are not expanded here, call it from Python: mcc.tools.NAME(x=…)"
+
+
+@pytest.mark.parametrize("value", ["$files", "${files}", "{files}", " {df.columns} ", "$größe"])
+@pytest.mark.parametrize(
+    ("type", "rule"), [("list", LIST), ("dict", MAPPING), ("int", "must be an integer"), ("float", "must be a number"), ("bool", "must be true or false")]
+)  # fmt: skip
+def test_a_python_variable_in_a_call_is_told_where_it_works(type: str, rule: str, value: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        coerce(Param("x", type), value)
+    assert str(caught.value) == f"argument `x` {rule}; {PYTHON}"
+
+
+@pytest.mark.parametrize("value", ["$5", "{}", "{a b}", "$a,$b", '{"a"}', "$", "{{x}}"])
+def test_other_texts_are_no_python_variables(value: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        coerce(Param("x", "int"), value)
+    assert str(caught.value) == "argument `x` must be an integer"
+    assert coerce(Param("x"), "$files") == "$files"
 
 
 def test_a_value_that_holds_itself_is_refused() -> None:

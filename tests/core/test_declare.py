@@ -15,7 +15,7 @@ from mcc_jupyter.core.tool import DEFAULT_FLOOR, Limits, Origin
 
 TOOL = {"name": "t", "exec": "true"}
 NAME = "use letters, digits, `_`, `.` and `-`, no digit first"
-ONE = "write exactly one of fn, exec, curl, mcp; found"
+ONE = "write exactly one of fn, exec, curl; found"
 
 
 # ---- the document
@@ -195,6 +195,20 @@ def test_mcp_is_known_and_not_yet_here(problems):
 )
 def test_wrong_tools(problems, document, problem):
     assert problems(document) == [problem]
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("execc", "unknown key `execc` (did you mean `exec`?)"),
+        ("crul", "unknown key `crul` (did you mean `curl`?)"),
+        ("command", "unknown key `command`; write `exec`"),
+        ("url", "unknown key `url`; write `curl`"),
+    ],
+)
+def test_a_misspelt_kind_is_told_once(problems, key, told):
+    assert problems({"name": "t", key: "true"}) == [told]
+    assert problems({"name": "t", "zzz": 1, 5: 6}) == ["expected text as a key, not a number; quote it", "unknown key `zzz`", f"{ONE} none"]
 
 
 def test_all_problems_of_a_tool_are_listed(problems):

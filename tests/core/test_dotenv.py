@@ -9,7 +9,7 @@ import pytest
 from dotenv import dotenv_values
 from dotenv.parser import parse_stream
 from dotenv.variables import Variable, parse_variables
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mcc_jupyter.core.dotenv import Dotenv, Interpolation, Unreadable, atoms, parse, statements
@@ -106,7 +106,7 @@ def test_a_warning_names_the_line_and_nothing_that_stands_on_it(text: str, expec
     assert isinstance(parsed, Dotenv)
     assert list(parsed.warnings) == expected
     assert [note for note in resolved(text).notes if "not available" not in note] == [
-        f"env_file conf/a.env: {warning}" for warning in expected
+        f"warning: env_file conf/a.env: {warning}" for warning in expected
     ]
 
 
@@ -148,7 +148,7 @@ def test_DOT_21_a_file_reads_what_the_tool_was_granted_and_no_more_of_the_parent
     text = "T=${PARENT_SECRET}\n"
     assert resolved(text).notes == (
         (
-            "env_file conf/a.env, line 1: PARENT_SECRET is not available to this tool; "
+            "warning: env_file conf/a.env, line 1: PARENT_SECRET is not available to this tool; "
             "grant it with env_passthrough or optional_env"
         ),
     )
@@ -204,6 +204,8 @@ TEXTS = st.lists(st.one_of(SCRAPS, BLANKS, LINE_ENDS), max_size=8).map("".join)
 QUOTED = st.one_of(
     TEXTS.map(lambda text: f"'{text}'"),
     TEXTS.map(lambda text: f'"{text}"'),
+    TEXTS.map(lambda text: f"'{text}"),
+    TEXTS.map(lambda text: f'"{text}'),
     TEXTS.map(lambda text: "'" + text.replace("'", "\\'") + "'"),
     TEXTS.map(lambda text: '"' + text.replace('"', '\\"') + '"'),
 )
@@ -219,25 +221,45 @@ LINES = st.tuples(
     st.sampled_from(["", "", "", "#c", " # c 'd", "junk", "="]),
     LINE_ENDS,
 ).map("".join)
-FILES = st.tuples(st.sampled_from(["", "", "", "\ufeff", "\ufeff\ufeff"]), st.lists(LINES, max_size=6).map("".join)).map(
-    "".join
-)
+FILES = st.tuples(
+    st.sampled_from(["", "", "", "\ufeff", "\ufeff\ufeff"]), st.lists(LINES, max_size=6).map("".join)
+).map("".join)
 
 
-@settings(max_examples=5000)
-@given(FILES)
-def test_statements_and_their_lines_are_those_of_python_dotenv(text: str) -> None:
-    expected = []
+def by_python_dotenv(text: str) -> list[tuple[int, str | None, str | None]]:
+    found = []
     for binding in parse_stream(StringIO(text, newline=None)):
         if binding.key is not None or binding.error:
             # It counts the blank lines before a statement as the statement's own.
             blank = binding.original.string.removesuffix(binding.original.string.lstrip())
-            expected.append((binding.original.line + blank.count("\n"), binding.key, binding.value))
-    assert list(statements(text)) == expected
+            found.append((binding.original.line + blank.count("\n"), binding.key, binding.value))
+    return found
 
 
-@settings(max_examples=5000)
+CORNERS = [
+    "A='x\nB=1\n", 'A="x\nB=1\n', "A='x\\\ny'\nB=1", 'A="x\\\ny" junk\nB=1', "A='x\ny'junk\nB=1", "A='x\\", "A=x'y'\"",
+    "A='\\\\ \\' \\n \\\"'", 'A="\\\\ \\\' \\" \\a\\b\\f\\n\\r\\t\\v \\x41\\u0041\\101\\z \\\n"',
+    "A=x\v#c\nB=x\xa0#c\nC=x#c #d\nD=\u2028#c\nE=\x85x\x85\nF=#\nG= #", "A=x \t#\t#", "A=x\x1c\x1d",
+    "export", "export ", "export \nA=1", "export #c\nA=1", "export =1\nA=1", "export export A=1", "export\xa0A=1", "'export'=1",
+    "'a\nb'=1", "'a\nb' c\nA=1", "''=1\nA=1", "'a=1\nA=1", "a'b=1", '"a"=1', "'a'b=1", "=1\nA=1", "A==1", "A\nB #c\nC#c\nD E\n#F=1", "A=\n'b'=1", 'A=\n"b"',
+    "\ufeff\ufeffA=1", "\ufeff", "A=\ufeffx", "A=\0", "A\r=1\rB='x\r\ny'\r\n\rC", "\x85A=1\u2028B=2", "\n\n \n", "#", " \n # c",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CORNERS)
+def test_corners_of_the_grammar_are_those_of_python_dotenv(text: str) -> None:
+    assert list(statements(text)) == by_python_dotenv(text)
+
+
+@settings(max_examples=150)
+@given(FILES)
+def test_statements_and_their_lines_are_those_of_python_dotenv(text: str) -> None:
+    assert list(statements(text)) == by_python_dotenv(text)
+
+
+@settings(max_examples=150)
 @given(TEXTS)
+@example("${A:-${B}}x${C:-}y${}${:-}${D:e}${E-e}$F${G:-g")
 def test_literals_and_variables_of_a_value_are_those_of_python_dotenv(text: str) -> None:
     expected = [
         Interpolation(atom.name, atom.default) if isinstance(atom, Variable) else vars(atom)["value"]

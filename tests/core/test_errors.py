@@ -10,6 +10,7 @@ from mcc_jupyter.core import errors
 from mcc_jupyter.core.errors import (
     ArgumentError,
     DeclarationError,
+    Interrupted,
     MccError,
     PolicyError,
     Problem,
@@ -109,7 +110,25 @@ def test_a_near_match_is_named_and_a_far_one_is_not(word: str, known: object, hi
     assert near(word, known) == hint
 
 
+def test_how_near_a_match_must_be_is_the_callers_to_say() -> None:
+    assert near("LINEAR_API_KEY", ["LINEAR_KEY"]) == ""
+    assert near("LINEAR_API_KEY", ["LINEAR_KEY"], reach=5) == " (did you mean `LINEAR_KEY`?)"
+    assert near("WEATHER_API_KEY", ["LINEAR_API_KEY"]) == " (did you mean `LINEAR_API_KEY`?)"
+    assert near("WEATHER_API_KEY", ["LINEAR_API_KEY"], cutoff=0.8) == ""
+
+
 def test_a_near_match_is_sought_among_the_first_of_very_many() -> None:
     many = [f"tool_{number:05d}" for number in range(5000)]
     assert near("tool_00001x", many) == " (did you mean `tool_00001`?)"
     assert near("qqqqqqqqqq", many) == ""
+
+
+def test_an_interrupt_is_a_KeyboardInterrupt_of_one_line_that_keeps_the_outcome() -> None:
+    outcome = object()
+
+    interrupt = Interrupted("Tool 'crunch' was interrupted", outcome=outcome)
+
+    assert isinstance(interrupt, KeyboardInterrupt)
+    assert type(interrupt).__name__ == "KeyboardInterrupt"
+    assert interrupt.outcome is outcome
+    assert interrupt._render_traceback_() == ["KeyboardInterrupt: Tool 'crunch' was interrupted"]

@@ -112,7 +112,7 @@ def test_reserved_and_risky_names_are_accepted_here(one, name):
 @pytest.mark.parametrize(("kind", "place"), [("cell", "notebook"), ("file", "file"), ("python", "code")])
 def test_a_literal_that_looks_like_a_credential_is_noted(one, kind, place):
     tool = one(exec_tool(env={"API_KEY": "ghp_" + "a1B2" * 9, "URL": "https://x:${DB_PASSWORD}@h"}), kind=kind)
-    assert tool.notes == (f"env.API_KEY: looks like a credential and stands in the {place}; use a reference",)
+    assert tool.notes == (f"warning: env.API_KEY: looks like a credential and stands in the {place}; use a reference",)
 
 
 # ---- env_file
@@ -250,7 +250,7 @@ BRACKET = "a bracket that makes no class stands for itself; write `[…]`"
 )
 def test_doubtful_patterns_are_noted(one, pattern, note):
     tool = one(exec_tool(env_passthrough=["X", pattern]))
-    assert (tool.passthrough, tool.notes) == (("X", pattern), (f"env_passthrough[1]: {note}",))
+    assert (tool.passthrough, tool.notes) == (("X", pattern), (f"warning: env_passthrough[1]: {note}",))
 
 
 # ---- required_env, optional_env

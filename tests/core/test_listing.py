@@ -51,4 +51,9 @@ def test_what_is_too_much_is_counted_and_is_still_in_the_json() -> None:
 
 def test_a_notebook_gets_text_and_html() -> None:
     assert TOOLS._repr_mimebundle_() == {"text/plain": TOOLS.text(), "text/html": TOOLS.html()}
-    assert TOOLS._repr_mimebundle_(include={"text/html"}, exclude=set()) == TOOLS._repr_mimebundle_()
+    assert TOOLS._repr_mimebundle_(include=set(), exclude=set()) == TOOLS._repr_mimebundle_()
+
+
+def test_a_notebook_gets_only_what_it_asks_for() -> None:
+    assert TOOLS._repr_mimebundle_(include={"text/html", "image/png"}) == {"text/html": TOOLS.html()}
+    assert TOOLS._repr_mimebundle_(exclude={"text/html"}) == {"text/plain": TOOLS.text()}

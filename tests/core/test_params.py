@@ -133,7 +133,9 @@ def test_a_function_s_untyped_default_waits_for_its_signature(one):
 
 def test_a_literal_override_that_looks_like_a_credential_is_noted(one):
     found = one(tool({"name": "q", "override": "sk_live_" + "a" * 24}))
-    assert found.notes == ("params[0].override: looks like a credential and stands in the notebook; use a reference",)
+    assert found.notes == (
+        "warning: params[0].override: looks like a credential and stands in the notebook; use a reference",
+    )
 
 
 def test_a_value_that_is_no_json_is_left_to_the_type(problems):

@@ -140,9 +140,8 @@ def test_SPEC_4_1_an_empty_environment_is_a_mapping() -> None:
 
 def test_resolved_anew_for_every_call_from_the_parent_given() -> None:
     tool = make(passthrough=("A",))
-    assert [
-        resolve(tool, parent={"A": value}, floor=()).environ() for value in ("1", "2", "1")
-    ] == [{"A": "1"}, {"A": "2"}, {"A": "1"}]  # fmt: skip
+    parents: list[dict[str, str]] = [{"F": "f", "A": "1"}, {"F": "f", "A": "2"}, {"A": "2"}, {}, {"F": "f", "A": "1"}]
+    assert [resolve(tool, parent=parent, floor=("F",)).environ() for parent in parents] == parents
 
 
 def test_the_same_parent_gives_the_same_answer_again_and_no_call_spoils_the_next() -> None:
@@ -245,7 +244,7 @@ def test_true_is_a_full_copy_of_the_parent_shown_as_discouraged_with_all_its_nam
     assert resolution.environ() == parent
     assert resolution.notes == (
         (
-            "env_passthrough: true copies the whole environment of the parent; "
+            "warning: env_passthrough: true copies the whole environment of the parent; "
             "list the names the tool needs instead"
         ),
     )  # fmt: skip
@@ -345,6 +344,46 @@ def test_a_missing_required_name_makes_the_tool_unavailable_with_the_notice_of_S
 def test_a_missing_renamed_name_is_shown_with_its_parent() -> None:
     resolution = run({}, required_env=["CHILD:PARENT", "B"])
     assert resolution.notice == "Tool 't' is unavailable; missing required environment: CHILD (from PARENT), B"
+
+
+SET_IT = "set it before the kernel starts or with %env, or give"
+
+
+@pytest.mark.parametrize(
+    ("parent", "given", "note"),
+    [
+        ({}, {"required_env": ["A_KEY"]}, f"A_KEY: {SET_IT} it in an env_file"),
+        ({"A_KEY": ""}, {"required_env": ["A_KEY"]}, f"A_KEY: {SET_IT} it in an env_file"),
+        ({"LINEAR_KEY": "x"}, {"required_env": ["LINEAR_API_KEY"]}, f"LINEAR_API_KEY: {SET_IT} it in an env_file (did you mean `LINEAR_KEY`?)"),
+        ({"LINEAR_API_KEY": "x"}, {"required_env": ["WEATHER_API_KEY"]}, f"WEATHER_API_KEY: {SET_IT} it in an env_file"),
+        ({"TEAM_DB_PW": "x"}, {"required_env": ["PW:TEAM_DB_PWD"]}, f"TEAM_DB_PWD: {SET_IT} PW in an env_file (did you mean `TEAM_DB_PW`?)"),
+        ({}, {"required_env": ["A"], "env": {"A": ""}}, "A: env gives it without a value; write one there"),
+        ({}, {"required_env": ["A"], "env_file": "A=\n"}, "A: env_file gives it without a value; write one there"),
+        ({}, {"required_env": ["A"], "env": {"A": "${X} ${Y}"}}, "A: set X, Y before the kernel starts or with %env, and declare the tool again"),
+        ({}, {"required_env": ["MCC_CTX_ROLE"]}, "MCC_CTX_ROLE: only the session gives it; see %mcc_session"),
+        ({"PW": "vault:x"}, {"required_env": ["PW"]}, "PW: nothing in this version resolves a reference like op://…; start the kernel with the resolved value"),
+    ],
+)  # fmt: skip
+def test_what_a_tool_lacks_is_told_with_what_to_do(parent: dict[str, str], given: dict[str, object], note: str) -> None:
+    for _ in range(2):
+        assert run(parent, **given).notes == (note,)
+
+
+def test_a_tool_that_lacks_nothing_is_told_nothing() -> None:
+    assert run({"A": "x"}, required_env=["A"], optional_env=["B"]).notes == ()
+
+
+def test_of_many_names_some_are_told_and_the_search_for_near_ones_is_bounded() -> None:
+    parent = {f"NAME_{at:05}": "x" for at in range(10_000)}
+    resolution = run(parent, required_env=[f"GONE_{at}" for at in range(100)])
+    assert len(resolution.missing) == 100
+    assert len(resolution.notes) == 20
+
+
+@given(st.sampled_from(["op://a/b", "pass://s/t", "vault:z"]), st.sampled_from(["op://c/d", "keyring:k", "bws://q"]))
+def test_SPEC_11_2_a_note_tells_no_scheme_of_a_value(one: str, other: str) -> None:
+    notes = [run({"PW": value}, required_env=["PW"], env={"X": "$PW"}).notes for value in (one, other)]
+    assert notes[0] == notes[1]
 
 
 @pytest.mark.parametrize(
@@ -649,6 +688,20 @@ def test_the_session_wins_over_everything(
     resolution = resolve(tool, parent=parent, floor=DEFAULT_FLOOR, files=files, context=Context(session))
     found = {name: value for name, value in resolution.environ().items() if names.is_reserved(name)}
     assert found == session
+
+
+@given(st.data(), ENVIRONMENTS, FILES)
+def test_what_a_tool_gets_does_not_depend_on_what_its_parent_was_before(
+    data: st.DataObject, parent: dict[str, str], files: tuple[dotenv.Dotenv]
+) -> None:
+    tool = data.draw(tools(parent))
+    change = st.dictionaries(NAMES, st.one_of(VALUES, st.none()), min_size=1, max_size=2)
+    for changed in data.draw(st.lists(change, min_size=2, max_size=4)):
+        again = resolve(tool, parent=parent, floor=DEFAULT_FLOOR, files=files)
+        anew = resolve(replace(tool), parent=parent, floor=DEFAULT_FLOOR, files=files)
+        assert again == anew
+        assert list(again.bindings) == list(anew.bindings)
+        parent = {name: value for name, value in {**parent, **changed}.items() if value is not None}
 
 
 @given(st.data(), ENVIRONMENTS, FILES)

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcc_jupyter.core.redact import SHORTEST, Redactor
+from mcc_jupyter.core.redact import Redactor
+from mcc_jupyter.core.secret_forms import SHORTEST
 
 KEY = "sk-live-0123456789"
 

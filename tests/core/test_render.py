@@ -318,3 +318,57 @@ def test_everything_is_escaped() -> None:
         parsed = page(one)
         assert parsed.all("img") == []
         assert parsed.text.count("<img src=x onerror=alert(1)>\"'&") >= 6
+
+
+# ---- the brief form, which a declaration shows
+
+
+FLOOR = (Row("HOME", "floor", "HOME", State.SET), Row("PATH", "floor", "PATH", State.SET))
+USER = Row("MCC_CTX_USER", "session", "identity", State.SET)
+TOKEN = Row("TOKEN", "passthrough", "TOKEN", State.SET)
+
+
+def brief(*rows: Row, **given: object) -> Report:
+    return report(*rows, **{"tool": "small", "brief": True, **given})
+
+
+def test_a_brief_report_tells_what_every_tool_gets_in_a_line_each() -> None:
+    assert brief(*FLOOR, USER).text() == "small  exec  available\n\n  floor: HOME PATH\n  session: MCC_CTX_USER"
+    assert brief(*FLOOR, TOKEN, USER).text() == (
+        "small  exec  available\n\n"
+        "  NAME   SOURCE       RULE   STATE\n"
+        "  TOKEN  passthrough  TOKEN  set\n\n"
+        "  floor: HOME PATH\n"
+        "  session: MCC_CTX_USER"
+    )
+
+
+def test_a_brief_report_has_no_line_for_what_is_not_there() -> None:
+    assert brief().text() == "small  exec  available\n\n  no variables"
+    assert brief(USER).text() == "small  exec  available\n\n  session: MCC_CTX_USER"
+
+
+def test_every_name_of_a_brief_report_stands_in_its_HTML_too() -> None:
+    for one in (brief(*FLOOR, USER), brief(*FLOOR, TOKEN, USER)):
+        assert all(row.name in one.html() for row in one.rows)
+        assert "no variables" not in one.html()
+
+
+def test_a_common_name_of_which_something_is_to_be_said_keeps_its_row() -> None:
+    flagged = Row("HOME", "floor", "HOME", State.SET, ("empty",))
+    assert brief(flagged, FLOOR[1]).text() == (
+        "small  exec  available\n\n"
+        "  NAME  SOURCE  RULE  STATE  REMARKS\n"
+        "  HOME  floor   HOME  set    empty\n\n"
+        "  floor: PATH"
+    )
+
+
+def test_a_brief_report_is_complete_as_JSON() -> None:
+    assert brief(*FLOOR, USER).json() == report(*FLOOR, USER, tool="small").json()
+
+
+def test_the_parameters_are_shown_to_people() -> None:
+    one = brief(*FLOOR, parameters=("city: str", "days: int = 3"))
+    assert one.text().splitlines()[1] == "parameters: city: str; days: int = 3"
+    assert "parameters: city: str; days: int = 3" in one.html()

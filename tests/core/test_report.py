@@ -16,7 +16,7 @@ from mcc_jupyter.core import dotenv
 from mcc_jupyter.core.policy import Context, Resolution, Source, resolve, withheld
 from mcc_jupyter.core.references import bake
 from mcc_jupyter.core.report import MARKS, MIME, Matrix, Report, Row, State, matrix, report
-from mcc_jupyter.core.tool import DEFAULT_FLOOR, EnvFile, Function, Grant, Origin, Reference, Shell, Text, Tool
+from mcc_jupyter.core.tool import DEFAULT_FLOOR, EnvFile, Function, Grant, Param, Origin, Reference, Shell, Text, Tool
 from mcc_jupyter.core.values import VARIABLE_LIMIT
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -204,6 +204,13 @@ def golden() -> Report:
         passthrough=("AWS_*", "LD_*", "PGHOST", "MCC_*"),
         required_env=(Grant("PGPASSWORD", "TEAM_PG_PASSWORD"), Grant("API_KEY", "API_KEY")),
         optional_env=(Grant("PGOPTIONS", "PGOPTIONS"),),
+        params=(
+            Param("q"),
+            Param("rows", "int", required=False, default=100),
+            Param("format", required=False, enum=("csv", "json")),
+            Param("host", required=False, default="from-a-reference", default_hidden=True),
+            Param("user", required=False, override="hidden"),
+        ),
         env={"PGHOST": "db.internal", "PGUSER": "${TEAM_USER}", "PGSERVICE": "${NOPE}", "BLANK": "  "},
         env_files=(EnvFile("conf/pg.env", "/w/conf/pg.env"),),
         notes=("exec: {{ q }} is not quoted; write {{ q | quote }}",),

@@ -143,6 +143,9 @@ EVERYTHING = {name: f"value of {name}" for name in "A B C D E F HOME PWD IFS RAN
         pytest.param("{{ '$A' }} {% if '${B}' %}$C{% endif %}{# $D #}$E", "C E", id="tags-are-opaque"),
         pytest.param('{{ "}}$A" }}$B {{ {"a": {"k": "$C"}} }}$D', "B D", id="strings-and-brackets-in-tags"),
         pytest.param("{{ x }$A $B", "A B", id="a-tag-that-never-ends-is-text"),
+        pytest.param("{#$A", "A", id="a-comment-that-never-ends-is-text"),
+        pytest.param("{#", "", id="a-comment-that-begins-at-the-end"),
+        pytest.param("$A{#", "A", id="a-comment-that-begins-at-the-end-of-more"),
         pytest.param("{% raw %}$A {{ $B", "A B", id="a-raw-block-that-never-ends"),
         pytest.param("{% raw %}$A{{ '$B' }}{% endraw %}", "A", id="a-raw-block-is-text"),
         pytest.param('{% raw %}${A}{{ "$B" }}{% endraw %}', "A B", id="a-raw-block-is-text-in-double-quotes"),
@@ -209,7 +212,7 @@ def test_only_the_reference_itself_is_rewritten(text: str, template: str) -> Non
 
 # Notes and problems
 
-STAYS = "${A} stays as written in an argument of %s, which reads it as code; pass it as an argument of its own"
+STAYS = "warning: ${A} stays as written in an argument of %s, which reads it as code; pass it as an argument of its own"
 
 
 @pytest.mark.parametrize(
@@ -249,10 +252,10 @@ def test_without_code_in_its_arguments_a_program_is_like_any_other(text: str) ->
     ("text", "note"),
     [
         ("'${A}'", "${A} in single quotes is expanded; use double quotes to say so, or write $${A} to keep it as written"),
-        ("cat <<'E'\n${A}\nE", "${A} stays as written in a here-document with a quoted delimiter; write the delimiter without quotes"),
-        ("'${A:-secret}'", "${A:-…} stays as written in single quotes; use double quotes"),
-        ("'${A|d}'", "${A|…} stays as written in single quotes; use double quotes"),
-        ("`echo '${A}'`", "${A} stays as written in single quotes inside backquotes; use $( ) instead of backquotes"),
+        ("cat <<'E'\n${A}\nE", "warning: ${A} stays as written in a here-document with a quoted delimiter; write the delimiter without quotes"),
+        ("'${A:-secret}'", "warning: ${A:-…} stays as written in single quotes; use double quotes"),
+        ("'${A|d}'", "warning: ${A|…} stays as written in single quotes; use double quotes"),
+        ("`echo '${A}'`", "warning: ${A} stays as written in single quotes inside backquotes; use $( ) instead of backquotes"),
     ],
 )  # fmt: skip
 def test_a_note_names_the_variable_and_says_what_to_do(text: str, note: str) -> None:
@@ -272,16 +275,17 @@ def test_a_template_in_a_default_is_no_brace() -> None:
 TYPES = {"x": "str", "xs": "list", "d": "dict", "n": "int", "f": "float", "b": "bool"}
 
 
-def not_quoted(name: str, where: str = "outside quotes") -> str:
-    return f"parameter {name} is not quoted {where}; write {{{{ {name} | quote }}}}{'' if where == 'outside quotes' else ' outside quotes'}"
+def not_quoted(name: str, where: str = "") -> str:
+    place, outside = (f" {where}", " outside quotes") if where else ("", "")
+    return f"warning: a caller can run commands through `{name}`{place}; write {{{{ {name} | quote }}}}{outside}"
 
 
 def no_help(name: str, where: str) -> str:
-    return f"parameter {name}: `quote` does not protect {where}; take it out of there"
+    return f"warning: a caller can run commands through `{name}`, which `quote` does not protect {where}; take it out of there"
 
 
 def option(name: str) -> str:
-    return f"parameter {name} may be read as an option; write -- before {{{{ {name} | quote }}}}"
+    return f"warning: a caller can give options through `{name}`; write -- before {{{{ {name} | quote }}}}"
 
 
 @pytest.mark.parametrize(

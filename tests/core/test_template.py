@@ -9,6 +9,9 @@ from jinja2.exceptions import SecurityError
 from mcc_jupyter.core.template import compile_template, is_template, problems, undefined_names
 
 RAW = "wrap text that is no template in {% raw %}…{% endraw %}"
+RAW_IT = "wrap it in {% raw %}…{% endraw %}"
+LENGTH = "`${#…}` begins a template comment (`{#`)"
+GO = "`{{.…}}` is read as a template expression"
 
 
 @pytest.mark.parametrize(
@@ -75,8 +78,14 @@ def test_undefined_names():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        pytest.param("echo ${#x}", f"in tool `t`, line 1 of its text: Missing end of comment tag; {RAW}", id="PROC-32-comment"),
-        pytest.param('\ndocker ps --format "{{.Names}}"', f"in tool `t`, line 2 of its text: unexpected '.'; {RAW}", id="PROC-32-docker"),
+        pytest.param("echo ${#x}", f"in tool `t`, line 1 of its text: {LENGTH}; {RAW_IT}", id="PROC-32-comment"),
+        pytest.param("{# a #}\necho ${#x} {#", f"in tool `t`: a comment `{{#` is not closed; {RAW}", id="PROC-32-comment-twice"),
+        pytest.param("{# a #}\necho ${#x} {#y", f"in tool `t`, line 2 of its text: {LENGTH}; {RAW_IT}", id="PROC-32-comment-after-another"),
+        pytest.param("echo ${#", f"in tool `t`: {LENGTH}; {RAW_IT}", id="PROC-32-comment-at-the-end"),
+        pytest.param("echo {#x", f"in tool `t`, line 1 of its text: Missing end of comment tag; {RAW}", id="PROC-32-comment-alone"),
+        pytest.param('\ndocker ps --format "{{.Names}}"', f"in tool `t`, line 2 of its text: {GO}; {RAW_IT}", id="PROC-32-docker"),
+        pytest.param("docker ps --format '{{- .Names}}'", f"in tool `t`, line 1 of its text: {GO}; {RAW_IT}", id="PROC-32-docker-trimmed"),
+        ("{{ 1 + . }}", f"in tool `t`, line 1 of its text: unexpected '.'; {RAW}"),
         ("echo {#", f"in tool `t`: a comment `{{#` is not closed; {RAW}"),
         ("{{ x | quot }}", "in tool `t`, line 1 of its text: No filter named 'quot' (did you mean `quote`?)"),
         ("{{ x is foo }}", "in tool `t`, line 1 of its text: No test named 'foo'"),

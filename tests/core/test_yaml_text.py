@@ -11,6 +11,9 @@ LEFT_OVER = "text after a closed quote or bracket, or an indentation that does n
 DEEP = "lists and mappings stand too deep inside each other, or an alias holds itself"
 BRACKET = "a bracket is not closed, or a text begins with one; quote the text"
 COLON = "`: ` inside a text, or an indentation that does not fit; quote the text"
+COLON_IN = "`: ` inside a text, or an indentation that does not fit"
+LEFT = "text after a closed quote or bracket, or an indentation that does not fit"
+OWN_LINES = "put the text on its own lines:"
 TYPE = "this is no value of its type; quote it"
 
 
@@ -27,9 +30,20 @@ def loader(request, monkeypatch):
     [
         pytest.param("env:\n  A: 1\n  A: 2", "line 3, column 3: the key `A` stands twice; keep one", id="MAGIC-20-duplicate"),
         pytest.param("a: 1\n--- \nb: 2", "line 2, column 1: a second document; write one list of tools instead of `---`", id="MAGIC-20-documents"),
-        pytest.param("exec: echo hi: there", f"line 1, column 14: {COLON}", id="MAGIC-20-colon"),
-        pytest.param("exec: {{ x }}", "line 1, column 8: a list or mapping as a key; quote a text such as `{{ … }}`", id="MAGIC-20-jinja"),
-        pytest.param("exec: {{ x }} y", f"line 1, column 15: {LEFT_OVER}", id="MAGIC-20-jinja-and-more"),
+        pytest.param("name: hi: there", f"line 1, column 9: {COLON}", id="MAGIC-20-colon"),
+        pytest.param("name: {{ x }}", "line 1, column 8: a list or mapping as a key; quote a text such as `{{ … }}`", id="MAGIC-20-jinja"),
+        pytest.param("name: {{ x }} y", f"line 1, column 15: {LEFT_OVER}", id="MAGIC-20-jinja-and-more"),
+        pytest.param('exec: echo "hunter2: ok"', f"line 1, column 20: {COLON_IN}; {OWN_LINES} `exec: |`, then indent it", id="exec-colon"),
+        pytest.param('name: t\ncurl: -sS -H "Authorization: Bearer $T" https://h', f"line 2, column 28: {COLON_IN}; {OWN_LINES} `curl: >-`, then indent it", id="curl-colon"),
+        pytest.param("- exec: a: b", f"line 1, column 10: {COLON_IN}; {OWN_LINES} `exec: |`, then indent it", id="exec-in-a-list"),
+        pytest.param("tools:\n  - transform: a: b", f"line 2, column 17: {COLON_IN}; {OWN_LINES} `transform: |`, then indent it", id="transform"),
+        pytest.param("exec: {{ x }}", f"line 1, column 8: a list or mapping as a key; {OWN_LINES} `exec: |`, then indent it", id="exec-jinja"),
+        pytest.param('exec: "$X" hunter2', f"line 1, column 12: {LEFT}; {OWN_LINES} `exec: |`, then indent it", id="exec-quoted-word"),
+        pytest.param('exec: "hunter2\nname: t', f"line 2, column 8: a quote is not closed; {OWN_LINES} `exec: |`, then indent it", id="exec-open-quote"),
+        pytest.param('name: "hunter2\nexec: t', "line 2, column 8: a quote is not closed", id="open-quote-elsewhere"),
+        pytest.param("exec: [ -f x ] && y", f"line 1, column 17: no valid YAML; {OWN_LINES} `exec: |`, then indent it", id="exec-test"),
+        pytest.param("exec: |\n  a: b\n c: d", f"line 3, column 2: {LEFT_OVER}", id="exec-on-its-own-lines"),
+        pytest.param("exec: a\n--- \nb: 2", "line 2, column 1: a second document; write one list of tools instead of `---`", id="exec-documents"),
         pytest.param("a: !!python/object/apply:os.system [x]", f"line 1, column 4: {TAG}", id="MAGIC-20-python-tag"),
         pytest.param("a: !!python/name:os.system ''", f"line 1, column 4: {TAG}", id="MAGIC-20-python-name"),
         pytest.param("name: x\n\texec: y", f"line 2, column 1: {TAB}", id="MAGIC-19-tab"),
@@ -69,6 +83,7 @@ def test_an_error_tells_line_column_and_kind_and_never_the_text(text, message):
     ("text", "message"),
     [
         ("a: [1, 2", f"line 2, column 1: {BRACKET}"),
+        ('exec: ["a" "b"]', f"line 1, column 12: {BRACKET}"),
         ('a: "\\q"', "line 1, column 5: double quotes do not know this escape; use single quotes, or `\\\\`"),
         ("[" * 3000, f"line 1, column 1001: {DEEP}"),
     ],

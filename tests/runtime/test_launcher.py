@@ -325,6 +325,16 @@ def test_private_files_go_with_a_call_that_could_not_start(launcher: Launcher, t
 # What comes out
 
 
+def test_a_line_that_is_written_in_pieces_arrives_as_one(launcher: Launcher) -> None:
+    pieces: list[bytes] = []
+    script = "for n in range(200): print('working', 'on', n, 'of 200')"
+
+    launcher.run(command(sys.executable, "-u", "-c", script), stdout=pieces.append, stderr=pieces.append)
+
+    assert b"".join(pieces) == b"".join(b"working on %d of 200\n" % n for n in range(200))
+    assert len(pieces) < 800  # written in 8 pieces each
+
+
 def test_PROC_11_output_comes_while_the_tool_runs(launcher: Launcher, tmp_path: Path) -> None:
     seen: list[bytes] = []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from . import completion
 from .magics import MccMagics
@@ -30,9 +30,11 @@ def unload(shell: InteractiveShell) -> None:
         for name in [name for name in manager.magics[kind] if name.startswith("mcc_")]:
             del manager.magics[kind][name]
     manager.registry.pop(MccMagics.__name__, None)
-    # By name: a developer's reload may have made another class of what was loaded before.
+    # By name and by object: a developer's reload may have made another class of what was loaded before.
     for item in list(shell.configurables):
         if type(item).__name__ == MccMagics.__name__:
             shell.configurables.remove(item)
-            shell.events.unregister("post_run_cell", cast(MccMagics, item).forget_left)
+            for hook in list(shell.events.callbacks["post_run_cell"]):
+                if getattr(hook, "__self__", None) is item:
+                    shell.events.unregister("post_run_cell", hook)
     completion.remove(shell)

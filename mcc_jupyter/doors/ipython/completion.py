@@ -56,7 +56,8 @@ def candidates(before: str, toolbox: Toolbox) -> Iterable[str]:
     """What may stand at the end of the line *before*, which begins with one of our magics."""
     from ...core.cell import CALL_OPTIONS, SH_OPTIONS, TOOL_OPTIONS
 
-    magic, *words = before.split(" ")
+    magic, *words = before[: before.rindex(" ")].split()
+    words.append(before[before.rindex(" ") + 1 :])
     first = len(words) == 1
     match magic:
         case "%mcc_call" if first:
@@ -94,5 +95,5 @@ def _params(toolbox: Toolbox, words: list[str]) -> list[str]:
         tool = toolbox.registry.find(words[0])
     except UnknownTool:
         return []
-    given = {word.partition("=")[0] for word in words[1:-1]}
+    given = {word.partition("=")[0] for word in words[1:] if "=" in word}
     return [f"{param.name}=" for param in tool.params if param.override is MISSING and param.name not in given]

@@ -42,7 +42,7 @@ class MccMagics(Magics):
     shell: InteractiveShell
 
     # Only declared here, so that IPython knows them: ``runtime/current.py`` reads and checks them for every door.
-    env_floor = Setting(help="The names every tool gets, a list; read when the first tool is declared.").tag(config=True)
+    env_floor = Setting(help="The names every tool gets, a list; read once, at the first magic.").tag(config=True)
     groups = Setting(help="The groups of whoever uses this notebook, a list; by default all.").tag(config=True)
 
     @property
@@ -113,7 +113,12 @@ class MccMagics(Magics):
         from ...core.cell import parse_call
 
         call = parse_call(line)
-        outcome = self.toolbox.call(call.name, call.arguments, timeout=call.timeout, show=_show)
+        try:
+            outcome = self.toolbox.call(call.name, call.arguments, timeout=call.timeout, show=_show)
+        except KeyboardInterrupt as interrupt:
+            if call.output is not None and hasattr(interrupt, "outcome"):
+                self.shell.user_ns[call.output] = interrupt.outcome
+            raise
         if call.output is not None:
             self.shell.user_ns[call.output] = outcome
         self._finished(outcome, raise_error=call.raise_error)
@@ -217,7 +222,7 @@ class MccMagics(Magics):
         for notice in added.notices:
             print(notice)
         if len(added.reports) <= _SHOWN_REPORTS:
-            for report in added.reports:
+            for report in added.shown:
                 self._display(report)
         else:
             self._display(self.toolbox.listing(added.tools))

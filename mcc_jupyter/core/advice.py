@@ -1,0 +1,58 @@
+"""What a tool lacks → a note that says what to do about it (SPEC 5.1).
+
+1. A note depends on names and value classes only: the scheme of a reference is part of the value that holds it.
+2. Near names are looked for only when something is missing, and once for each parent and name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .errors import near
+from .names import is_reserved
+from .tool import Grant
+
+REACH, CUTOFF = 5, 0.8
+"""``LINEAR_KEY`` is near ``LINEAR_API_KEY``; ``WEATHER_API_KEY`` is another credential."""
+
+
+def missing(grant: Grant, parent: Mapping[str, str], *, refers: tuple[str, ...] = (), empty_in: str = "") -> str:
+    """What to do where a required name has no value.
+
+    *refers*: the declaration's own ``env`` gives it, from these names that are not set. *empty_in*: the field that
+    gives it and holds no text.
+    """
+    if is_reserved(grant.child):
+        return f"{grant.child}: only the session gives it; see %mcc_session"
+    if refers:
+        listed = ", ".join(refers)
+        return f"{grant.child}: set {listed} before the kernel starts or with %env, and declare the tool again"
+    if empty_in:
+        return f"{grant.child}: {empty_in} gives it without a value; write one there"
+    instead = "it" if grant.child == grant.parent else grant.child
+    todo = f"set it before the kernel starts or with %env, or give {instead} in an env_file"
+    return f"{grant.parent}: {todo}{_nearest(grant.parent, parent)}"
+
+
+def unresolved(name: str) -> str:
+    """What to do where a value is a reference to a secret store."""
+    return f"{name}: nothing in this version resolves a reference like op://…; start the kernel with the resolved value"
+
+
+class _Nearest:
+    """The near match of a name in the last parent seen, so that an unchanged parent is not searched again."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Mapping[str, str], dict[str, str]] = {}, {}
+
+    def __call__(self, name: str, parent: Mapping[str, str]) -> str:
+        last = self._last
+        if parent is not last[0]:
+            # One assignment, so that no thread writes another parent's answers.
+            self._last = last = parent, {}
+        if name not in last[1]:
+            last[1][name] = "" if name in parent else near(name, parent, reach=REACH, cutoff=CUTOFF)
+        return last[1][name]
+
+
+_nearest = _Nearest()
