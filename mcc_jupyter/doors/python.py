@@ -16,10 +16,11 @@ from ..core.errors import ArgumentError, DeclarationError, Problem
 from ..core.outcome import Outcome
 from ..core.report import Report
 from ..core.tool import MISSING, Function, Origin, Tool
+from ..runtime.answers import Added
 from ..runtime.calls import Show
 from ..runtime.current import cell_origin, toolbox_for
 from ..runtime.parent import Parent
-from ..runtime.toolbox import Added, Toolbox
+from ..runtime.toolbox import Toolbox
 
 _parent = Parent(os.environ)
 

@@ -52,9 +52,12 @@ class EnvFiles:
     def __init__(self) -> None:
         self._parsed: dict[EnvFile, tuple[bytes, Dotenv | Unreadable]] = {}
 
-    def read(self, files: Sequence[EnvFile]) -> tuple[Dotenv | Unreadable, ...]:
-        """The contents of *files*, in their order; each file is opened once."""
-        return tuple(self._read(file) for file in files)
+    def read(self, files: Sequence[EnvFile], *, pipes: bool = True) -> tuple[Dotenv | Unreadable, ...]:
+        """The contents of *files*, in their order; each file is opened once.
+
+        Without *pipes* a pipe counts as an empty file and is left alone: what it gives, it gives once, to a call.
+        """
+        return tuple(self._read(file) if pipes or not _is_pipe(file.path) else Dotenv(()) for file in files)
 
     def _read(self, file: EnvFile) -> Dotenv | Unreadable:
         try:
@@ -75,6 +78,13 @@ class EnvFiles:
         parsed = parse(text, path=file.written)
         self._parsed[file] = (data, parsed)
         return parsed
+
+
+def _is_pipe(path: str) -> bool:
+    try:
+        return stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _content(path: str) -> bytes | None:

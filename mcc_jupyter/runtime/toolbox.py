@@ -7,13 +7,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,7 +19,6 @@ from ..core import command, context, policy
 from ..core.declare import Place, declare
 from ..core.errors import ArgumentError, DeclarationError, Problem, ToolUnavailable
 from ..core.listing import Listing
-from ..core.notebook import declarations
 from ..core.outcome import Outcome
 from ..core.reading import positive
 from ..core.redact import Redactor
@@ -29,71 +26,18 @@ from ..core.report import MATRIX_TOOLS, Matrix, Report, matrix, report
 from ..core.schema import bind
 from ..core.tool import DEFAULT_FLOOR, Function, Origin, Shell, Source, Tool
 from . import calls
+from .answers import Added, Probe
 from .cache import OutcomeCache
-from .catalog import EnvFiles, ToolFile, notebook_file, tool_files
+from .catalog import EnvFiles
 from .hints import program_paths
 from .identity import Identity, local_user
 from .introspect import RUN_FN, frames, introspect
 from .launcher import Launcher, Stop
+from .loading import NO_FOLDER, load_files, load_notebook
 from .registry import Registry
 from .session import SessionStore
 from .sizes import environment_room
-
-_WAKE = 0.2
-"""Seconds after which a coroutine that waits for a tool looks up."""
-_NO_FOLDER = Problem("cwd", "the working directory no longer exists; change to another one")
-
-
-@dataclass(frozen=True, slots=True)
-class Added:
-    """What a declaration did: its tools with their reports, notices of replacement, and everything that is wrong."""
-
-    tools: tuple[Tool, ...] = ()
-    reports: tuple[Report, ...] = ()
-    notices: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    printed: str = field(default="", repr=False)
-    """What modules printed while they were imported."""
-
-    @property
-    def shown(self) -> tuple[Report, ...]:
-        """The reports as a declaration shows them: brief, and what all of them end with said once."""
-        brief = [replace(one, brief=True, footer=()) for one in self.reports[:-1]]
-        return (*brief, *(replace(one, brief=True) for one in self.reports[-1:]))
-
-    def raise_for_problems(self) -> Added:
-        """Itself, or ``DeclarationError`` with all problems."""
-        if self.problems:
-            raise DeclarationError(*self.problems)
-        return self
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """The names a real child received, against the names the report promises (SPEC 11.3)."""
-
-    tool: str
-    received: tuple[str, ...]
-    reported: tuple[str, ...]
-
-    @property
-    def unexpected(self) -> tuple[str, ...]:
-        return tuple(sorted(set(self.received) - set(self.reported)))
-
-    @property
-    def absent(self) -> tuple[str, ...]:
-        return tuple(sorted(set(self.reported) - set(self.received)))
-
-    @property
-    def ok(self) -> bool:
-        return not self.unexpected and not self.absent
-
-    def __str__(self) -> str:
-        if self.ok:
-            return f"{self.tool}: the child received exactly the {len(self.received)} names of the report"
-        parts = [f"received but not reported: {', '.join(self.unexpected)}"] if self.unexpected else []
-        parts += [f"reported but not received: {', '.join(self.absent)}"] if self.absent else []
-        return f"{self.tool}: {'; '.join(parts)}"
+from .workers import Workers, each
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +79,7 @@ class Toolbox:
         self._lock = threading.Lock()
         self._secrets: dict[str, str] = {}
         """Names by value: one name may have had several."""
-        self._threads: ThreadPoolExecutor | None = None
+        self._workers = Workers()
 
     # ---- declaring
 
@@ -151,7 +95,7 @@ class Toolbox:
         try:
             base = folder or os.getcwd()
         except FileNotFoundError:
-            return Added(problems=(_NO_FOLDER,))
+            return Added(problems=(NO_FOLDER,))
         declared = declare(document, Place(parent, self.floor, base, home, origin))
         return Added(tools=declared.tools, problems=declared.problems)
 
@@ -177,46 +121,11 @@ class Toolbox:
 
     def load(self, *paths: str, folder: str | None = None) -> Added:
         """Declares the tools of files, folders and globs (SPEC 2.4); one bad file stops no other."""
-        home = self.parent().get("HOME")
-        results: list[Added] = []
-        for path in paths:
-            try:
-                files = tool_files(path, folder=folder or os.getcwd(), home=home)
-            except FileNotFoundError:
-                results.append(Added(problems=(_NO_FOLDER,)))
-            except DeclarationError as error:
-                results.append(Added(problems=error.problems))
-            else:
-                results += [self._loaded(file) for file in files]
-        return _joined(results)
-
-    def _loaded(self, file: ToolFile) -> Added:
-        try:
-            document = file.document()
-        except DeclarationError as error:
-            return Added(problems=error.problems)
-        origin = Origin("file", file.written, os.path.realpath(file.path))
-        added = self.add(document, origin, folder=os.path.dirname(file.path))
-        return replace(added, problems=tuple(problem.under(file.written) for problem in added.problems))
+        return load_files(self, paths, folder=folder)
 
     def load_notebook(self, path: str) -> Added:
         """Declares what a notebook declares, without running its other code; paths are relative to its folder."""
-        folder = os.path.dirname(os.path.abspath(path))
-        try:
-            found, problems = declarations(notebook_file(path))
-        except DeclarationError as error:
-            return Added(problems=error.problems)
-        results = [Added(problems=tuple(problems))]
-        for item in found:
-            origin = Origin("cell", item.label, item.cell)
-            if item.paths:
-                added = self.load(*item.paths, folder=folder)
-            elif item.source is not None:
-                added = self.add_function(item.source, item.fields, origin, folder=folder)
-            else:
-                added = self.add(item.document, origin, folder=folder)
-            results.append(replace(added, problems=tuple(problem.under(item.where) for problem in added.problems)))
-        return _joined(results)
+        return load_notebook(self, path)
 
     def add_function(
         self, source: Source, fields: Mapping[str, object], origin: Origin, *, folder: str | None = None
@@ -249,8 +158,8 @@ class Toolbox:
         return self._available(name).tool
 
     def is_available(self, tool: Tool) -> bool:
-        """Whether a call of *tool* could start now."""
-        return self._resolve(tool).resolution.available
+        """Whether a call of *tool* could start now, as far as can be seen without reading a pipe."""
+        return self._resolve(tool, pipes=False).resolution.available
 
     def listing(self, tools: Iterable[Tool] | None = None) -> Listing:
         """The declared tools as a table: name (the key where two share a name), kind, availability, description."""
@@ -333,23 +242,9 @@ class Toolbox:
         show: calls.Show | None = None,
     ) -> Outcome:
         """``call`` for ``await``; cancelling ends the tool before the cancellation goes on."""
-        stop = Stop()
-        with self._lock:
-            if self._threads is None:
-                self._threads = ThreadPoolExecutor(max_workers=32, thread_name_prefix="mcc")
-        future = self._threads.submit(self.call, name, arguments, timeout=timeout, show=show, stop=stop)
-        waiting = asyncio.wrap_future(future)
-        try:
-            # A kernel notices an interrupt of an awaiting cell only when its event loop wakes up (ipykernel#881).
-            while not waiting.done():
-                await asyncio.wait((waiting,), timeout=_WAKE)
-            return waiting.result()
-        except asyncio.CancelledError:
-            stop.kill()
-            if not future.cancel():  # it runs: nothing of it is left once it has come to its end
-                await asyncio.wait((waiting,))
-                waiting.exception()  # whatever it is, nobody waits for it any more
-            raise
+        return await self._workers.wait_for(
+            lambda stop: self.call(name, arguments, timeout=timeout, show=show, stop=stop)
+        )
 
     def map(
         self,
@@ -368,27 +263,14 @@ class Toolbox:
         resolved = self._available(name)
         for item in arguments:
             bind(resolved.tool.params, item, tool=resolved.tool.name)
-        stops = [Stop() for _ in arguments]
-        stopped = threading.Event()
 
-        def one(at: int) -> Outcome:
-            if stopped.is_set():
-                return Outcome(resolved.tool.name, ok=False, failure="was not started: map was interrupted")
-            return self._call(self._available(name), arguments[at], timeout, None, stops[at])
-
-        with ThreadPoolExecutor(workers or 2 * (os.cpu_count() or 1), thread_name_prefix="mcc-map") as threads:
-            futures = [threads.submit(one, at) for at in range(len(arguments))]
+        def one(at: int, stop: Stop) -> Outcome:
             try:
-                for done, future in enumerate(as_completed(futures), 1):
-                    future.result()
-                    if progress is not None:
-                        progress(done)
-                return [future.result() for future in futures]
-            except BaseException:
-                stopped.set()
-                for stop in stops:
-                    stop.interrupt()
-                raise
+                return self._call(self._available(name), arguments[at], timeout, None, stop)
+            except ToolUnavailable as error:  # since the first of them began
+                return Outcome(resolved.tool.name, ok=False, failure=f"did not start: {error}")
+
+        return each(one, len(arguments), workers=workers, progress=progress)
 
     @property
     def launcher(self) -> Launcher:
@@ -403,12 +285,10 @@ class Toolbox:
     def close(self) -> None:
         """Ends every running call and the launcher."""
         with self._lock:
-            launcher, threads = self._launcher, self._threads
-            self._launcher = self._threads = None
+            launcher, self._launcher = self._launcher, None
         if launcher is not None:
             launcher.close()
-        if threads is not None:
-            threads.shutdown(wait=False, cancel_futures=True)
+        self._workers.close()
 
     # ---- the parts of the straight line
 
@@ -443,7 +323,7 @@ class Toolbox:
         kept = [replace(item, tool=done.get(item.tool.key, item.tool)) for item in tools if item.tool.key not in failed]
         return kept, list(result.problems), result.printed
 
-    def _resolve(self, tool: Tool) -> _Resolved:
+    def _resolve(self, tool: Tool, *, pipes: bool = True) -> _Resolved:
         parent = self.parent()
         store = self.session.snapshot()
         built = context.build(tool.kind, store)
@@ -451,7 +331,7 @@ class Toolbox:
             tool,
             parent=parent,
             floor=self.floor,
-            files=self._files.read(tool.env_files),
+            files=self._files.read(tool.env_files, pipes=pipes),
             context=built,
             groups=self.identity.caller,
         )
@@ -544,16 +424,6 @@ class Toolbox:
             if Redactor({name: value}).holds_secret(text):
                 return name
         return None
-
-
-def _joined(results: Sequence[Added]) -> Added:
-    return Added(
-        tools=tuple(tool for added in results for tool in added.tools),
-        reports=tuple(item for added in results for item in added.reports),
-        notices=tuple(notice for added in results for notice in added.notices),
-        problems=tuple(problem for added in results for problem in added.problems),
-        printed="".join(added.printed for added in results),
-    )
 
 
 def _checked(resolved: _Resolved) -> _Resolved:

@@ -78,7 +78,7 @@ TOOL_OPTIONS = "--cwd --description --env --env-file --group --optional --param 
         ("%mcc_call forecast --", ["--json", "--no-raise-error", "--timeout"]),
         ("%mcc_call forecast k", []),
         ("%mcc_call nope ", CALL_OPTIONS),
-        ("%mcc_env ", ["--all", "forecast", "ops.twice", "public.twice"]),
+        ("%mcc_env ", ["--all", "forecast", "gone", "ops.twice", "public.twice"]),
         ("%mcc_env forecast ", ["--all"]),
         ("%mcc_probe f", ["forecast"]),
         ("%mcc_probe forecast ", []),

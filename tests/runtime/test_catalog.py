@@ -420,3 +420,13 @@ def test_a_notebook_is_json_or_told(tmp_path: Path) -> None:
     with pytest.raises(DeclarationError) as caught:
         notebook_file(str(path))
     assert str(caught.value) == f"{path}: file not found"
+
+
+def test_a_pipe_is_left_alone_where_nobody_calls(tmp_path: Path) -> None:
+    pipe = tmp_path / "e.env"
+    os.mkfifo(pipe)
+    missing = EnvFile("gone.env", str(tmp_path / "gone.env"))
+
+    read = EnvFiles().read((EnvFile("e.env", str(pipe)), missing), pipes=False)
+
+    assert read == (Dotenv(()), Unreadable("env_file not found: gone.env"))

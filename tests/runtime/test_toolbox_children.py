@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from mcc_jupyter.core import command
-from mcc_jupyter.core.errors import ArgumentError, ToolUnavailable
+from mcc_jupyter.core.errors import ArgumentError
 from mcc_jupyter.core.outcome import Outcome
 from mcc_jupyter.core.report import State
 from mcc_jupyter.runtime.identity import Identity
@@ -504,12 +504,15 @@ def test_an_interrupt_of_map_stops_every_running_call_and_starts_no_other(world:
     assert not any(path.exists() for path in pids[2:])
 
 
-def test_a_call_of_map_that_cannot_be_made_any_more_stops_the_others(world: World) -> None:
+def test_a_call_of_map_that_cannot_start_any_more_is_a_failed_outcome_and_stops_no_other(world: World) -> None:
     (world.folder / "a.env").write_text("A=1\n")
     world.declare({"name": "t", "exec": "rm -f a.env; sleep {{ n }}", "env_file": "a.env", "params": [{"name": "n", "type": "int"}]})
-    with pytest.raises(ToolUnavailable) as caught:
-        world.box.map("t", [{"n": 0}, {"n": 0}], workers=1)
-    assert str(caught.value) == "Tool 't' is unavailable; env_file not found: a.env"
+
+    first, second = world.box.map("t", [{"n": 0}, {"n": 0}], workers=1)
+
+    assert first.ok
+    assert not second.ok
+    assert second.failure == "did not start: Tool 't' is unavailable; env_file not found: a.env"
 
 
 # ---- await, threads, close
@@ -550,8 +553,8 @@ def test_cancelling_what_waits_for_its_turn_starts_nothing(world: World) -> None
         box = world.box
         first = asyncio.create_task(box.acall("t", {"n": 0}))
         await appears(world.folder / "ran0")
-        assert box._threads is not None
-        box._threads._max_workers = 1
+        assert box._workers._threads is not None
+        box._workers._threads._max_workers = 1
         second = asyncio.create_task(box.acall("t", {"n": 1}))
         await asyncio.sleep(0.05)
         for call in (second, first):

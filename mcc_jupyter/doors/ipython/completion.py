@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -67,9 +68,9 @@ def candidates(before: str, toolbox: Toolbox) -> Iterable[str]:
         case "%mcc_probe" if first:
             return _tools(toolbox)
         case "%mcc_env":
-            return [*(_tools(toolbox) if first else ()), "--all"]
+            return [*(_tools(toolbox, all_of_them=True) if first else ()), "--all"]
         case "%mcc_tools":
-            return ["rm"] if first else _tools(toolbox) if words[0] == "rm" else ()
+            return ["rm"] if first else _tools(toolbox, all_of_them=True) if words[0] == "rm" else ()
         case "%mcc_session":
             return ["set", "get", "del", "list", "clear"] if first else toolbox.session
         case "%%mcc_tool":
@@ -80,11 +81,11 @@ def candidates(before: str, toolbox: Toolbox) -> Iterable[str]:
             return ()
 
 
-def _tools(toolbox: Toolbox) -> list[str]:
-    """Tools that can be called, by name; by key where two share a name."""
-    reports = [(tool, toolbox.is_available(tool)) for tool in toolbox.registry]
-    names = [tool.name for tool, available in reports if available]
-    return sorted({tool.name if names.count(tool.name) == 1 else tool.key for tool, available in reports if available})
+def _tools(toolbox: Toolbox, *, all_of_them: bool = False) -> list[str]:
+    """Tools that can be called, or all of them, by name; by key where two share a name."""
+    tools = [tool for tool in toolbox.registry if all_of_them or toolbox.is_available(tool)]
+    names = Counter(tool.name for tool in tools)
+    return sorted({tool.name if names[tool.name] == 1 else tool.key for tool in tools})
 
 
 def _params(toolbox: Toolbox, words: list[str]) -> list[str]:

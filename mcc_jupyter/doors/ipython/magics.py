@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from ...core.outcome import Outcome
     from ...core.tool import Origin
-    from ...runtime.toolbox import Added, Toolbox
+    from ...runtime.answers import Added
+    from ...runtime.toolbox import Toolbox
 
 _parent = Parent(os.environ)
 
