@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from .. import __version__
-from ..core.errors import MccError
+from ..core.errors import MccError, UnknownTool, near
 from ..runtime.current import toolbox_for
 from ..runtime.parent import Parent
 from ..runtime.toolbox import Toolbox
@@ -78,14 +78,23 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _load(toolbox: Toolbox, file: str) -> int:
-    """Declares what *file* holds. Problems go to stderr; the others stand, and the status says that there were some."""
+def _load(toolbox: Toolbox, file: str, wanted: str | None = None) -> int:
+    """Declares what *file* holds. Problems go to stderr; the others stand, and the status says that there were some.
+
+    Where one tool is *wanted* and there, what is wrong with others is not told.
+    """
     added = toolbox.load_notebook(file) if file.endswith(".ipynb") else toolbox.load(file)
     sys.stderr.write(added.printed)
     if not added.tools:
         added.raise_for_problems()
+    known = [name for tool in added.tools for name in (tool.name, tool.key)]
+    if wanted in known:
+        return 0
     for line in (*added.notices, *added.problems):
         print(line, file=sys.stderr)
+    if wanted is not None:
+        listed = ", ".join(dict.fromkeys(tool.name for tool in added.tools)) or "none"
+        raise UnknownTool(f"{file} declares no tool {wanted!r}{near(wanted, known)}; its tools: {listed}")
     return 2 if added.problems else 0
 
 
@@ -97,7 +106,7 @@ def _tools(toolbox: Toolbox, options: argparse.Namespace) -> int:
 
 
 def _report(toolbox: Toolbox, options: argparse.Namespace) -> int:
-    status = _load(toolbox, options.file)
+    status = _load(toolbox, options.file, options.tool)
     names = [options.tool] if options.tool else [tool.key for tool in toolbox.registry]
     reports = [toolbox.report(name, everything=options.all) for name in names]
     if options.format == "json":
@@ -111,7 +120,7 @@ def _report(toolbox: Toolbox, options: argparse.Namespace) -> int:
 def _call(toolbox: Toolbox, options: argparse.Namespace) -> int:
     from ..core.cell import json_object, split_arguments
 
-    _load(toolbox, options.file)
+    _load(toolbox, options.file, options.tool)
     if options.json is not None:
         text = sys.stdin.read() if options.json == "-" else options.json
         arguments = json_object(text)

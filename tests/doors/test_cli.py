@@ -185,8 +185,8 @@ def test_what_a_tool_prints_is_redacted_and_notes_go_to_stderr(terminal: Termina
         (["call", "tools.yaml", "greet", "--json", "[]"], 2, "the arguments must be one JSON object"),
         (["call", "tools.yaml", "greet", "who=a", "--timeout", "0"], 2, "Tool 'greet': timeout must be a number of seconds above 0\n"),
         (["call", "tools.yaml", "greet", "who=a", "--timeout", "nan"], 2, "Tool 'greet': timeout must be a number of seconds above 0\n"),
-        (["report", "tools.yaml", "gret"], 3, "No tool 'gret' is declared here (did you mean `greet`?); run the cell that declares it\n"),
-        (["call", "tools.yaml", "gret"], 3, "No tool 'gret' is declared here (did you mean `greet`?); run the cell that declares it\n"),
+        (["report", "tools.yaml", "gret"], 3, "tools.yaml declares no tool 'gret' (did you mean `greet`?); its tools: greet, linear, failing, slow, many, token, parse\n"),
+        (["call", "tools.yaml", "gret"], 3, "tools.yaml declares no tool 'gret' (did you mean `greet`?); its tools: greet, linear, failing, slow, many, token, parse\n"),
         (["call", "tools.yaml", "linear"], 4, "Tool 'linear' is unavailable; missing required environment: LINEAR_API_KEY\n"),
         (["call", "tools.yaml", "failing"], 5, "Tool 'failing' failed with exit code 3\n"),
         (["call", "tools.yaml", "slow", "--timeout", "0.3"], 5, "Tool 'slow' was stopped at its time limit (limits.timeout)\n"),
@@ -395,3 +395,14 @@ def test_a_reader_that_has_seen_enough_is_no_error(terminal: Terminal, arguments
 
     assert ran.stdout == f"{first or 'line'}\n"
     assert ran.stderr == "status 0\n"
+
+
+def test_what_is_wrong_with_other_tools_is_not_told_where_one_is_wanted(here: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "mixed.yaml").write_text("- name: good\n  exec: echo fine\n- name: bad\n  exek: echo\n")
+
+    assert here("call", "mixed.yaml", "good") == (0, "fine\n", "")
+    assert here("tools", "mixed.yaml")[0] == 2
+    status, out, err = here("call", "mixed.yaml", "bad")
+    assert (status, out) == (3, "")
+    assert "tools[1]: unknown key `exek` (did you mean `exec`?)" in err
+    assert err.endswith("mixed.yaml declares no tool 'bad'; its tools: good\n")

@@ -1,0 +1,293 @@
+"""Which spellings a value has: what real encoders write of it is hidden, wherever it stands, and ordinary text is not."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import html
+import io
+import json
+import re
+import shlex
+import textwrap
+import xml.sax.saxutils
+from collections.abc import Callable
+from urllib.parse import quote, quote_plus, urlencode
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mcc_jupyter.core.redact import Redactor
+from mcc_jupyter.core.secret_forms import SHORTEST, as_bytes, is_ordinary, spellings
+
+MARK = re.compile(rb"\[redacted:[^]]*\]")
+
+
+def visible(needle: bytes, shown: bytes) -> int:
+    """The size of the longest piece of *needle* that stands in *shown*, marks apart."""
+    shown = MARK.sub(b"\0", shown)
+    size = 0
+    for start in range(len(needle)):
+        while start + size < len(needle) and needle[start : start + size + 1] in shown:
+            size += 1
+    return size
+
+
+def redacted(value: str, data: bytes) -> bytes:
+    out = Redactor({"V": value}).stream()
+    return out.feed(data) + out.close()
+
+
+PEM = "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----".format(
+    "\n".join(textwrap.wrap(base64.b64encode(bytes((number * number + 77) % 251 for number in range(310))).decode(), 64))
+)
+SPECIAL = "p@ss/w+rd'\"<&> $x\\é!~`%()*;,?:=#{}[]^|"
+
+# Each encoder takes the secret and gives what a program would print of it.
+PLAIN: dict[str, Callable[[str], str]] = {
+    "base64": lambda v: base64.b64encode(v.encode()).decode(),
+    "base64 of user:S": lambda v: base64.b64encode(f"user:{v}".encode()).decode(),
+    "base64 of u:S@host/x": lambda v: base64.b64encode(f"u:{v}@host/x".encode()).decode(),
+    "base64 of us:S@host/x": lambda v: base64.b64encode(f"us:{v}@host/x".encode()).decode(),
+    "base64url": lambda v: base64.urlsafe_b64encode(v.encode()).decode(),
+    "base64url without padding": lambda v: base64.urlsafe_b64encode(b"-" + v.encode()).decode().rstrip("="),
+    "base64 wrapped at 76": lambda v: base64.encodebytes(v.encode()).decode(),
+    "base64 wrapped at 64, indented": lambda v: textwrap.indent("\n".join(textwrap.wrap(base64.b64encode(b"x" + v.encode()).decode(), 64)), "    "),
+    "base64 in a URL": lambda v: quote(base64.b64encode(v.encode()).decode(), safe=""),
+    "base64 in a URL, lower case": lambda v: re.sub("%..", lambda code: code.group().lower(), quote(base64.b64encode(v.encode()).decode(), safe="")),
+    "base64 in JSON with escaped slashes": lambda v: base64.b64encode(v.encode()).decode().replace("/", "\\/"),
+    "base64 wrapped at 76, in JSON": lambda v: json.dumps(base64.encodebytes(v.encode()).decode()),
+    "base64 wrapped at 64, in JSON": lambda v: json.dumps("\n".join(textwrap.wrap(base64.b64encode(v.encode()).decode(), 64))),
+    "base64 of JSON": lambda v: base64.b64encode(json.dumps({"password": v}).encode()).decode(),
+    "base64 of JSON in UTF-8": lambda v: base64.b64encode(json.dumps({"p": v}, ensure_ascii=False).encode()).decode(),
+    "base64 of a quoted user and password (OAuth)": lambda v: base64.b64encode(f"id:{quote(v, safe='')}".encode()).decode(),
+    "UTF-16LE base64": lambda v: base64.b64encode(v.encode("utf-16-le")).decode(),
+    "UTF-16LE base64 of a command": lambda v: base64.b64encode(f"$k='{v}'; go".encode("utf-16-le")).decode(),
+    "UTF-16BE base64": lambda v: base64.b64encode(v.encode("utf-16-be")).decode(),
+    "hex": lambda v: v.encode().hex(),
+    "hex, upper case": lambda v: v.encode().hex().upper(),
+    "hex with colons": lambda v: v.encode().hex(":"),
+    "hex with blanks, upper case": lambda v: v.encode().hex(" ").upper(),
+    "hex wrapped by xxd -p": lambda v: "\n".join(textwrap.wrap(v.encode().hex(), 60)),
+    "quote": quote,
+    "quote without safe": lambda v: quote(v, safe=""),
+    "quote, lower case": lambda v: re.sub("%..", lambda code: code.group().lower(), quote(v, safe="")),
+    "quote_plus": quote_plus,
+    "urlencode": lambda v: urlencode({"k": v, "n": 1}),
+    "encodeURIComponent": lambda v: quote(v, safe="~!*'()"),
+    "encodeURI": lambda v: quote(v, safe="~!*'();,/?:@&=+$#"),
+    "form data by the URL standard": lambda v: quote_plus(v, safe="*").replace("~", "%7E"),
+    "Go's PathEscape": lambda v: quote(v, safe="~$&+=:@"),
+    "every byte percent-encoded": lambda v: "".join(f"%{byte:02X}" for byte in v.encode()),
+    "every byte percent-encoded, lower case": lambda v: "".join(f"%{byte:02x}" for byte in v.encode()),
+    "JSON": json.dumps,
+    "JSON in UTF-8": lambda v: json.dumps(v, ensure_ascii=False),
+    "JSON in JSON": lambda v: json.dumps({"body": json.dumps({"k": v})}),
+    "JSON in JSON in UTF-8": lambda v: json.dumps({"body": json.dumps({"k": v}, ensure_ascii=False)}, ensure_ascii=False),
+    "JSON with escaped slashes (PHP)": lambda v: json.dumps(v).replace("/", "\\/"),
+    "JSON by Go": lambda v: re.sub("[<>&]", lambda found: f"\\u{ord(found.group()):04x}", json.dumps(v, ensure_ascii=False)),
+    "JSON by Django": lambda v: re.sub("[<>&]", lambda found: f"\\u{ord(found.group()):04X}", json.dumps(v)),
+    "JSON with upper-case digits": lambda v: re.sub(r"(?<!\\)\\u....", lambda found: "\\u" + found.group()[2:].upper(), json.dumps(v)),
+    "repr": repr,
+    "ascii": ascii,
+    "repr with both quotes around": lambda v: repr(f"'\"{v}"),
+    "repr with a double quote around": lambda v: repr(f'"{v}'),
+    "repr of a list": lambda v: repr([v, {"k": v}]),
+    "repr of bytes": lambda v: repr(v.encode()),
+    "repr of bytes with both quotes around": lambda v: repr(f"'\"{v}".encode()),
+    "shlex.quote": lambda v: shlex.quote(f"a {v}"),
+    "single quotes": lambda v: "'" + v.replace("'", "'\\''") + "'",
+    "double quotes": lambda v: '"' + re.sub(r'[\\"$`]', r"\\\g<0>", v) + '"',
+    "double quotes in a history": lambda v: '"' + re.sub(r'[\\"$`!]', r"\\\g<0>", v) + '"',
+    "SQL": lambda v: v.replace("'", "''"),
+    "html.escape": html.escape,
+    "html.escape without quotes": lambda v: html.escape(v, quote=False),
+    "HTML with &#39;": lambda v: html.escape(v).replace("&#x27;", "&#39;"),
+    "HTML by Go": lambda v: html.escape(v).replace("&#x27;", "&#39;").replace("&quot;", "&#34;"),
+    "XML": lambda v: html.escape(v).replace("&#x27;", "&apos;"),
+    "xml.sax.saxutils": xml.sax.saxutils.escape,
+    "HTML in ASCII": lambda v: html.escape(v, quote=False).encode("ascii", "xmlcharrefreplace").decode(),
+}
+
+
+def csv_field(value: str) -> str:
+    out = io.StringIO()
+    csv.writer(out).writerow(["1", value, "x,y"])
+    return out.getvalue()
+
+
+def xml_element(value: str) -> str:
+    element = ElementTree.Element("a", k=value)
+    element.text = value
+    return ElementTree.tostring(element, encoding="unicode")
+
+
+VALUES = st.text(
+    st.one_of(st.sampled_from("/+'\"<>&=$`\\ !%é€😀\n"), st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"])), min_size=8, max_size=24
+).filter(lambda value: not is_ordinary(value) and "\\n" not in value)
+
+
+@pytest.mark.parametrize("encoder", PLAIN.values(), ids=PLAIN)
+@given(value=VALUES)
+@example(value=SPECIAL)
+@example(value=PEM)
+@example(value="sk-live-0123456789")
+def test_whatever_an_encoder_writes_of_a_value_is_hidden(encoder: Callable[[str], str], value: str) -> None:
+    value = value.strip()
+    alone, shown = as_bytes(encoder(value)), redacted(value, b"k=" + as_bytes(encoder(value)) + b";")
+    assert MARK.search(shown)
+    if value == SPECIAL:
+        # What stands around the value may have pieces in common with it; so much of this one is chance no more.
+        assert visible(alone, shown) <= 16
+        assert visible(as_bytes(value), shown) <= 6
+
+
+ODD: dict[str, tuple[str, bytes]] = {
+    "CSV": (SPECIAL, as_bytes(csv_field(SPECIAL))),
+    "XML element and attribute": (SPECIAL, as_bytes(xml_element(SPECIAL))),
+    "XML attribute with line breaks": ("abc<d\nefgh\tij", as_bytes(xml_element("abc<d\nefgh\tij"))),
+    "printf %q": ("it's <a> $x & b", rb"it\'s\ \<a\>\ \$x\ \&\ b"),
+    "Ruby's shellescape": ("it's ~x=#1% {y}", rb"it\'s\ \~x\=\#1\%\ \{y\}"),
+    "$'…'": ("it's\na \\ b", rb"$'it\'s\na \\ b'"),
+    "$'…' with octal codes": ("it's é€", rb"$'it\'s \303\251\342\202\254'"),
+    "git": ('path "é" x', rb'"path \"\303\251\" x"'),
+    "Gson": ("a=b&c='<d>'", rb"a\u003db\u0026c\u003d\u0027\u003cd\u003e\u0027"),
+    ".NET": ('a+b"c\'d<é>`', rb"a\u002Bb\u0022c\u0027d\u003C\u00E9\u003E\u0060"),
+    "PHP's htmlspecialchars": ("it's <a>", b"it&#039;s &lt;a&gt;"),
+    "Mustache": ("a/b=c`d'e", b"a&#x2F;b&#x3D;c&#x60;d&#39;e"),
+    "a key whose lines became blanks": (PEM, PEM.replace("\n", " ").encode()),
+    "a key in one line": (PEM, PEM.replace("\n", "").encode()),
+    "a key without its markers in one line": (PEM, "".join(PEM.split("\n")[1:-1]).encode()),
+    "a key given in one line, printed in several": (PEM.replace("\n", "\\n"), PEM.encode()),
+    "a key given in one line with \\r\\n, printed in several": (PEM.replace("\n", "\\r\\n"), PEM.encode()),
+    "a key in base64 with CRLF": (PEM, base64.b64encode(b"x: " + PEM.replace("\n", "\r\n").encode())),
+    "a key with CRLF in base64 without": (PEM.replace("\n", "\r\n"), base64.b64encode(b"x: " + PEM.encode())),
+    "no UTF-8": ("caf\udce9-au-lait", b"caf\xe9-au-lait"),
+    "no UTF-8, quoted": ("caf\udce9-au-lait", b"caf%E9-au-lait"),
+    "no UTF-8, hex": ("caf\udce9-au-lait", b"caf\xe9-au-lait".hex().encode()),
+    "no UTF-8, JSON": ("caf\udce9-au-lait", rb"caf\udce9-au-lait"),
+    "blanks around the value": ("  hunter2-hunter2\n", b"<hunter2-hunter2>"),
+}
+
+
+@pytest.mark.parametrize(("value", "printed"), ODD.values(), ids=ODD)
+def test_so_are_the_less_usual_ways(value: str, printed: bytes) -> None:
+    shown = redacted(value, b"(" + printed + b")")
+    assert visible(as_bytes(value), shown) <= 6
+    assert visible(printed, shown) <= 12 or printed.startswith(b"1,") or printed.startswith(b"<a ")
+    assert MARK.search(shown)
+
+
+@pytest.mark.parametrize("value", ["sk-live-0123456789", SPECIAL, "ab cd/é\n'x'"])
+def test_spellings_are_all_long_and_neither_begin_nor_end_with_white_space(value: str) -> None:
+    for spelling in spellings(value):
+        assert len(spelling) >= SHORTEST
+        assert spelling == spelling.strip()
+
+
+def test_a_value_of_letters_and_digits_has_few_spellings() -> None:
+    assert spellings("abcdefgh") == {
+        b"abcdefgh",
+        *(b"YWJjZGVmZ2", b"FiY2RlZmdo", b"hYmNkZWZna"),  # base64 at each place in a group
+        *(b"YQBiAGMAZABlAGYAZwBoA", b"EAYgBjAGQAZQBmAGcAaA", b"hAGIAYwBkAGUAZgBnAGgA"),  # of UTF-16LE
+        *(b"AGEAYgBjAGQAZQBmAGcAa", b"BhAGIAYwBkAGUAZgBnAG", b"AYQBiAGMAZABlAGYAZwBo"),  # and UTF-16BE
+        b"6162636465666768",
+        b"61:62:63:64:65:66:67:68",
+        b"61 62 63 64 65 66 67 68",
+        b"%61%62%63%64%65%66%67%68",
+    }
+
+
+# Lines
+
+
+def test_a_line_of_sixteen_bytes_or_more_is_a_secret_by_itself() -> None:
+    value = "first line is long\n  second, indented, too\nshort line\r\nfünfzehn zeich."
+    redactor = Redactor({"V": value})
+    assert redactor.text("first line is long!") == "[redacted:V]!"
+    assert redactor.text("> second, indented, too") == "> [redacted:V]"
+    assert redactor.text("short line") == "short line"
+    assert redactor.text("fünfzehn zeich.") == "[redacted:V]"  # 15 characters, 16 bytes
+
+
+def test_a_line_inside_json_is_hidden_too() -> None:
+    value = 'first line is long\nthe "second" line é\nend'
+    assert Redactor({"V": value}).text(json.dumps(['the "second" line é'])) == '["[redacted:V]"]'
+    assert Redactor({"V": value}).text(json.dumps(['the "second" line é'], ensure_ascii=False)) == '["[redacted:V]"]'
+
+
+@pytest.mark.parametrize(
+    "line", ["-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "====================", "- - - - - - - - - -", "localhost"]
+)
+def test_markers_and_rulers_stay_readable(line: str) -> None:
+    value = f"{line}\nthis is the secret line\n{line}"
+    assert Redactor({"V": value}).text(f"{line}\nother") == f"{line}\nother"
+    assert Redactor({"V": value}).text(f"{line}\nthis is the secret line") == f"{line}\n[redacted:V]"
+
+
+# JSON documents
+
+ACCOUNT = {
+    "type": "service_account",
+    "project_id": "project-of-ana-42",
+    "private_key_id": "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c",
+    "private_key": PEM + "\n",
+    "client_email": "bot@project-of-ana-42.iam.example.com",
+    "auth_uri": "https://accounts.example.com/o/oauth2/auth",
+    "token_uri": "https://oauth2.example.com/token",
+    "nested": {"list": ["hunter2-hunter2", 7, None, "short"], "region": "europe-north1"},
+}
+
+
+@pytest.mark.parametrize("indent", [None, 2], ids=["compact", "indented"])
+def test_the_long_texts_of_a_json_document_are_secrets_and_its_keys_and_common_values_are_not(indent: int | None) -> None:
+    redactor = Redactor({"V": json.dumps(ACCOUNT, indent=indent)})
+    for secret in (ACCOUNT["private_key_id"], ACCOUNT["client_email"], "hunter2-hunter2", PEM, PEM.split("\n")[2]):
+        assert redactor.text(f"<{secret}>") == "<[redacted:V]>"
+        assert visible(base64.b64encode(str(secret).encode()), redactor.text(base64.b64encode(f"k:{secret}".encode()).decode()).encode()) <= 6
+    ordinary = '{ "type": "service_account", "project_id": "project-of-ana-42", "auth_uri": "https://accounts.example.com/o/oauth2/auth" }, 7, null, "short", {"region": "europe-north1"}'
+    assert redactor.text(ordinary) == ordinary
+
+
+@pytest.mark.parametrize("indent", [None, 2, 4])
+def test_the_document_itself_is_one_mark_and_in_another_layout_its_secrets_are(indent: int | None) -> None:
+    value = json.dumps(ACCOUNT, indent=2)
+    shown = Redactor({"V": value}).text(json.dumps(ACCOUNT, indent=indent))
+    assert visible(PEM.encode(), shown.encode()) <= 6
+    assert (shown == "[redacted:V]") is (indent != None)  # noqa: E711 - an indent of 4 differs in what is not compared
+    assert "hunter2" not in shown
+
+
+@pytest.mark.parametrize("value", ["{not json at all}", "[1, 2, 3, 4, 5", "[" * 5000 + "1" + "]" * 5000], ids=["braces", "open", "deep"])
+def test_what_only_looks_like_a_document_is_a_value(value: str) -> None:
+    assert Redactor({"V": value}).text(f"<{value}>") == "<[redacted:V]>"
+
+
+def test_half_a_character_in_a_value_harms_nobody() -> None:
+    assert Redactor({"V": "\ud800 hunter2-hunter2"}).text("hunter2-hunter2") == "hunter2-hunter2"
+
+
+# What is ordinary
+
+ORDINARY = [
+    ("seven characters", "abcdefg", True),
+    ("eight characters", "abcdefgh", False),
+    ("seven characters of two bytes", "äöüäöüä", True),
+    ("seven characters and blanks around", "  abcdefg\n", True),
+    ("seven characters and line breaks", "abc\n\n   defg", True),
+    ("eight characters and line breaks", "abc\r\n defgh", False),
+    ("a common word", "localhost", True),
+    ("a common word in capitals", "PRODUCTION", True),
+    ("nine digits", "123456789", True),
+    ("ten digits", "1234567890", False),
+    ("true", "true", True),
+    ("nothing", "", True),
+    ("blanks", " " * 20, True),
+]
+
+
+@pytest.mark.parametrize(("value", "ordinary"), [row[1:] for row in ORDINARY], ids=[row[0] for row in ORDINARY])
+def test_what_ordinary_text_holds_is_no_secret(value: str, ordinary: bool) -> None:
+    assert is_ordinary(value) is ordinary
