@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from mcc_jupyter.core import declare, errors, names
+from mcc_jupyter.core.call_line import parse_call
 from mcc_jupyter.core.fields import LIMITS
 from mcc_jupyter.core.params import KEYS as PARAM_KEYS
 from mcc_jupyter.core.tool import DEFAULT_FLOOR
@@ -35,6 +36,24 @@ def test_the_examples_print_what_the_document_says(page: Path) -> None:
         assert error == wanted, f"{where} ended in {error or 'no error'}, not {wanted or 'well'}:\n{printed}"
         if block in expected:
             assert matches(expected[block].body, printed), f"{where} printed:\n{printed}\nbut the document says:\n{expected[block].body}"
+
+
+def test_the_report_in_the_readme_is_written_out_so_that_a_stale_one_fails() -> None:
+    [report] = [block.body for block in blocks((REPOSITORY / "README.md").read_text(encoding="utf-8")) if "  exec  available\n" in block.body]
+    head, rows, common, footer = report.split("\n\n")
+
+    assert head.splitlines() == ["forecast  exec  available", "The weather of tomorrow", "parameters: city: str"]
+    assert [line.split()[0] for line in rows.splitlines()] == ["NAME", "WEATHER_API_KEY"]
+    assert [line.split()[0] for line in common.splitlines()] == ["floor:", "session:"]
+    assert len(footer.splitlines()) == 2
+    assert "…" not in report
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_every_call_in_a_document_can_be_read(page: Path) -> None:
+    for block in blocks(page.read_text(encoding="utf-8")):
+        for line in re.findall(r"^%mcc_call (.+)", block.body, re.MULTILINE):
+            assert parse_call(line).name
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)

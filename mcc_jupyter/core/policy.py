@@ -438,7 +438,7 @@ def _reasons(
             yield Reason("env_file", content.text)
 
 
-_MOST_NOTES = 20
+_MOST_NOTES = 8
 """So many names that a tool lacks are told one by one; the notice lists all of them."""
 
 

@@ -62,7 +62,15 @@ class Redactor:
         return "".join(parts)
 
     def holds_secret(self, text: str) -> bool:
-        return bool(self._secrets) and any(self._spans(as_bytes(part)) for part in _NO_BYTES.split(text)[::2])
+        return self.secret_in(text) is not None
+
+    def secret_in(self, text: str) -> str | None:
+        """The name of the first secret that *text* holds."""
+        if self._secrets:
+            for part in _NO_BYTES.split(text)[::2]:
+                if spans := self._spans(as_bytes(part)):
+                    return min(spans)[2]
+        return None
 
     def _spans(self, data: bytes) -> list[Span]:
         search = self._search()

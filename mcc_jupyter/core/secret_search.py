@@ -15,6 +15,7 @@ import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Literal
 
 from .secret_forms import SHORTEST, spellings
 
@@ -41,12 +42,15 @@ _TOKEN = re.compile(_SEQUENCE)
 _GAP = rb"(?:%b|[\r\n](?:\s|%b)*)" % (_SEQUENCE, _SEQUENCE)
 _BARE = re.compile(_GAP + _GAP + b"*")
 
+Code = Literal["I", "Q"]
+"""Words of four or of eight bytes."""
+
 _HEAD = VISIBLE + 1
-_LONG = ("Q", 16)
+_LONG: tuple[Code, int] = ("Q", 16)
 _NEAR = 23
 """Beginnings shorter than this are looked up one by one; a longer one has a word of ``_LONG``."""
 
-_WAYS = (("Q", 16, 10), ("I", 16, 10), ("Q", 8, 20), ("I", 8, 20), ("I", 4, 35))
+_WAYS: tuple[tuple[Code, int, int], ...] = (("Q", 16, 10), ("I", 16, 10), ("Q", 8, 20), ("I", 8, 20), ("I", 4, 35))
 """Ways to look for words (``_Words``), and how many spellings could be looked for one by one in the same time."""
 
 Span = tuple[int, int, str, int]
@@ -145,7 +149,7 @@ class _Words:
     *stride*-th byte of the text is one of the first *stride* words of its middle.
     """
 
-    def __init__(self, code: str, stride: int, spellings: list[bytes]) -> None:
+    def __init__(self, code: Code, stride: int, spellings: list[bytes]) -> None:
         self._code, self._stride, self._spellings = code, stride, spellings
         self._width = width = struct.calcsize(code)
         self._record = record = stride + width
@@ -158,9 +162,6 @@ class _Words:
             words = memoryview(packed[shift:] + bytes(shift)).cast(code)
             for at in range(stride // width):
                 self._words.update(words[at :: record // width])
-
-    def __len__(self) -> int:
-        return len(self._words)
 
     def found(self, text: bytes) -> list[tuple[bytes, int]]:
         """The spellings in *text* and where; -1 for one that looks alike in several places and may stand anywhere."""
@@ -208,7 +209,7 @@ class Search:
         own: set[bytes] = set()
         for name, value in secrets:
             for spelling in spellings(value):
-                if b"\n" in spelling:
+                if b"\n" in spelling or b"\r" in spelling:
                     own.update(_beginnings_of_lines(spelling))
                     spelling = unbroken(spelling)
                 for piece in _pieces(spelling):

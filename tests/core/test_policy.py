@@ -377,7 +377,7 @@ def test_of_many_names_some_are_told_and_the_search_for_near_ones_is_bounded() -
     parent = {f"NAME_{at:05}": "x" for at in range(10_000)}
     resolution = run(parent, required_env=[f"GONE_{at}" for at in range(100)])
     assert len(resolution.missing) == 100
-    assert len(resolution.notes) == 20
+    assert len(resolution.notes) == 8
 
 
 @given(st.sampled_from(["op://a/b", "pass://s/t", "vault:z"]), st.sampled_from(["op://c/d", "keyring:k", "bws://q"]))
