@@ -18,7 +18,8 @@ from .context import encode, encode_bytes
 from .curl_config import config
 from .errors import ArgumentError, ToolUnavailable
 from .names import is_known_not_secret
-from .policy import Binding, Context, Resolution, Source, command_references
+from .policy import command_references
+from .resolution import Binding, Context, Resolution, Source
 from .tool import MISSING, Argv, Curl, Function, Limits, Reference, Shell, Tool
 from .values import VARIABLE_LIMIT
 
@@ -144,8 +145,10 @@ def probe(
 def secrets(tool: Tool, resolution: Resolution) -> dict[str, str]:
     """Every value the output of *tool* is searched for, by the name that is shown instead (SPEC 8.1)."""
     found = {binding.name: binding.value for binding in resolution.bindings.values() if binding.secret}
+    # Who opts a variable out means what it is made of, too.
+    through = {item.name for name in tool.never_redact if name in tool.env for item in tool.env[name].references}
     for reference in (*tool.references, *command_references(tool)):
-        if reference.name not in tool.never_redact and not is_known_not_secret(reference.name):
+        if reference.name not in (tool.never_redact | through) and not is_known_not_secret(reference.name):
             found.setdefault(reference.name, reference.value)
     for param in tool.params:
         if param.override is not MISSING:

@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Mapping
 
-from .policy import Context
+from .resolution import Context
 from .values import VARIABLE_LIMIT
 
 TOTAL_LIMIT = 256 * 1024

@@ -12,93 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
-from . import advice, names
+from . import availability, names
 from .dotenv import Dotenv, Unreadable
-from .tool import WARNING, Curl, Function, Grant, Reference, Shell, Tool
+from .resolution import Binding, Context, Provenance, Resolution, Source
+from .tool import WARNING, Curl, Function, Reference, Shell, Tool
 from .values import ValueClass, classify, compose
-
-
-class Source(StrEnum):
-    """Where a variable comes from, in the order of the layers (SPEC 4.1)."""
-
-    FLOOR = "floor"
-    PASSTHROUGH = "passthrough"
-    GRANT = "grant"
-    REFERENCE = "reference"
-    ENV_FILE = "env_file"
-    ENV = "env"
-    RUNTIME = "runtime"
-    SESSION = "session"
-
-
-@dataclass(frozen=True, slots=True)
-class Provenance:
-    """The source of a binding and the rule that let it in: ``AWS_*``, a file's path as written, ``${DB_PASSWORD}``."""
-
-    source: Source
-    rule: str
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """One resolved variable (SPEC 4.9)."""
-
-    name: str
-    value: str = field(repr=False)
-    value_class: ValueClass
-    provenance: Provenance
-    shadows: tuple[Provenance, ...] = ()
-    flags: tuple[str, ...] = ()
-    secret: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why a tool is unavailable: ``missing``, ``unresolved reference``, ``env_file`` or ``not granted`` (SPEC 5.1)."""
-
-    code: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """The session as variables (SPEC 6.4); ``oversized`` names stand in the private file instead (SPEC 6.5)."""
-
-    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
-    oversized: tuple[str, ...] = ()
-    document: bytes | None = field(default=None, repr=False)
-    """The whole store, when it has to go by ``MCC_SESSION_FILE``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """All bindings of one tool, and what is missing, refused or unresolved (SPEC 4)."""
-
-    tool: str
-    kind: str
-    bindings: Mapping[str, Binding] = field(repr=False)
-    missing: tuple[Grant, ...] = ()
-    unset: tuple[Grant, ...] = ()
-    refused: Mapping[str, Provenance] = field(default_factory=dict)
-    reasons: tuple[Reason, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def available(self) -> bool:
-        return not self.reasons
-
-    @property
-    def notice(self) -> str | None:
-        """The same text everywhere (SPEC 5.2); None for an available tool."""
-        if not self.reasons:
-            return None
-        return f"Tool {self.tool!r} is unavailable; {'; '.join(reason.text for reason in self.reasons)}"
-
-    def environ(self) -> dict[str, str]:
-        """The variables with their values, for ``command`` alone (SPEC 4.9)."""
-        return {name: binding.value for name, binding in self.bindings.items()}
 
 
 @dataclass(slots=True)
@@ -156,15 +75,10 @@ def resolve(
     refused = _refuse(stack, (*base.reserved, *own))
     _lay(stack, Source.SESSION, _session_layer(context))
 
-    unresolved = _unresolved(tool, [stack[name] for name in set(own) if name in stack])
+    unresolved = availability.unresolved_names(tool, [stack[name] for name in set(own) if name in stack])
     lacking = [grant for grant in tool.required_env if not _has_value(stack.get(grant.child))]
     missing = tuple(grant for grant in lacking if grant.child not in unresolved)
-    notes = [
-        *_lack_notes(tool, missing, unresolved, stack, parent),
-        *_parent_notes(tool, parent),
-        *notes,
-        *_context_notes(context),
-    ]
+    notes = [*availability.notes(tool, missing, unresolved, stack, parent, context), *notes]
     return Resolution(
         tool=tool.name,
         kind=tool.kind,
@@ -172,14 +86,9 @@ def resolve(
         missing=missing,
         unset=tuple(grant for grant in tool.optional_env if grant.child not in stack),
         refused=refused,
-        reasons=tuple(_reasons(tool, missing, unresolved, files, groups)),
+        reasons=tuple(availability.reasons(tool, missing, unresolved, files, groups)),
         notes=tuple(notes),
     )
-
-
-def may_call(groups: tuple[str, ...], caller: frozenset[str] | None) -> bool:
-    """Access by group: none or ``public`` is everyone, ``admin`` may call all (SPEC 6.6)."""
-    return caller is None or not groups or "public" in groups or "admin" in caller or bool(caller & set(groups))
 
 
 def withheld(resolution: Resolution, tool: Tool, parent: Mapping[str, str]) -> tuple[str, ...]:
@@ -405,96 +314,3 @@ def _is_identity(name: str) -> bool:
 
 def _has_value(binding: Binding | None) -> bool:
     return binding is not None and binding.value_class not in (ValueClass.EMPTY, ValueClass.UNRESOLVED)
-
-
-def _unresolved(tool: Tool, own: Iterable[Binding]) -> list[str]:
-    """Names with a value like ``op://…``. *own* are the bindings of names that the tool asked for one by one."""
-    return sorted(
-        binding.name
-        for binding in own
-        if binding.value_class is ValueClass.UNRESOLVED
-        and binding.provenance.source in (Source.GRANT, Source.REFERENCE, Source.ENV_FILE, Source.ENV)
-        and not binding.provenance.rule.startswith("optional_env")
-        and not (binding.name in tool.env and tool.env[binding.name].unresolved)
-    )
-
-
-def _reasons(
-    tool: Tool,
-    missing: tuple[Grant, ...],
-    unresolved: list[str],
-    files: tuple[Dotenv | Unreadable, ...],
-    groups: frozenset[str] | None,
-) -> Iterator[Reason]:
-    """All reasons at once (SPEC 5.1)."""
-    if not may_call(tool.groups, groups):
-        yield Reason("not granted", f"not granted: it is for {' or '.join(tool.groups)}")
-    if missing:
-        yield Reason("missing", f"missing required environment: {', '.join(map(str, missing))}")
-    if unresolved:
-        yield Reason("unresolved reference", f"unresolved reference in: {', '.join(unresolved)}")
-    for content in files:
-        if isinstance(content, Unreadable):
-            yield Reason("env_file", content.text)
-
-
-_MOST_NOTES = 8
-"""So many names that a tool lacks are told one by one; the notice lists all of them."""
-
-
-def _lack_notes(
-    tool: Tool,
-    missing: tuple[Grant, ...],
-    unresolved: list[str],
-    stack: Mapping[str, Binding],
-    parent: Mapping[str, str],
-) -> Iterator[str]:
-    for grant in missing[:_MOST_NOTES]:
-        binding = stack.get(grant.child)
-        source = None if binding is None else binding.provenance.source
-        refers = tool.env[grant.child].unresolved if source is Source.ENV else ()
-        empty_in = source.value if source in (Source.ENV, Source.ENV_FILE) else ""
-        yield advice.missing(grant, parent, refers=refers, empty_in=empty_in)
-    yield from map(advice.unresolved, unresolved[:_MOST_NOTES])
-
-
-def _parent_notes(tool: Tool, parent: Mapping[str, str]) -> Iterator[str]:
-    if tool.passthrough is True:
-        yield (
-            f"{WARNING}env_passthrough: true copies the whole environment of the parent; "
-            "list the names the tool needs instead"
-        )
-        return
-    for pattern in tool.passthrough:
-        if _memo_matches(pattern, parent):
-            continue
-        kind = "pattern" if names.has_wildcard(pattern) else "name"
-        yield f"env_passthrough: the {kind} {pattern} matches no variable"
-
-
-class _Matches:
-    """Whether a pattern matches anything in the last parent seen, so that an unchanged parent is not scanned again."""
-
-    def __init__(self) -> None:
-        self._last: tuple[Mapping[str, str], dict[str, bool]] = {}, {}
-
-    def __call__(self, pattern: str, parent: Mapping[str, str]) -> bool:
-        if not names.has_wildcard(pattern):
-            return pattern in parent
-        last = self._last
-        if parent is not last[0]:
-            # One assignment, so that no thread writes another parent's answers.
-            self._last = last = parent, {}
-        known = last[1]
-        if pattern not in known:
-            known[pattern] = any(map(names.any_of((pattern,)).match, parent))
-        return known[pattern]
-
-
-_memo_matches = _Matches()
-
-
-def _context_notes(context: Context) -> Iterator[str]:
-    if context.oversized:
-        listed = ", ".join(context.oversized)
-        yield f"too large for an environment variable, in MCC_SESSION_FILE instead: {listed}"

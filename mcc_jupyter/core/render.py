@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from .report import BLANK, MARKS, Matrix, Report, Row, State
+from .tool import WARNING
 
 ROWS = 100
 """So many names are shown; what needs attention comes before what a pattern let in."""
@@ -277,9 +278,16 @@ def _paragraph(text: str) -> str:
 
 
 def _list(items: Iterable[str]) -> Iterator[str]:
-    listed = "".join(f"<li>{escape(item)}</li>" for item in items)
+    listed = "".join(f"<li>{_note(item)}</li>" for item in items)
     if listed:
         yield f'<ul style="margin:.4em 0;padding-left:1.8em">{listed}</ul>'
+
+
+def _note(text: str) -> str:
+    """One note; a warning has a mark and a ground, as a warned-of name has."""
+    if not text.startswith(WARNING):
+        return escape(text)
+    return f"{_pill('⚠ warning', _AMBER)} {escape(text.removeprefix(WARNING))}"
 
 
 def _small(lines: Iterable[str]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from .context import encode
-from .policy import Binding, Resolution, Source
+from .resolution import Binding, Resolution, Source
 from .tool import MISSING, Param, Tool
 from .values import ValueClass
 
@@ -113,7 +113,7 @@ class Report(_Display):
     notice: str | None
     rows: tuple[Row, ...]
     parameters: tuple[str, ...] = ()
-    """What a caller may give: ``days: int = 3``. Overrides are not among them, a default from a reference is not told."""
+    """What a caller may give: ``days: int = 3``. Overrides are left out, a default from a reference is not told."""
     notes: tuple[str, ...] = ()
     footer: tuple[str, ...] = ()
     withheld: tuple[str, ...] | None = None

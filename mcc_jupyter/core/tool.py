@@ -152,8 +152,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a tool was declared. ``label`` is shown (``tools.yaml``, ``%%mcc_tool``); ``id`` tells cells and files apart,
-    ``run`` one execution of a cell from another."""
+    """Where a tool was declared.
+
+    ``label`` is shown (``tools.yaml``, ``%%mcc_tool``); ``id`` tells cells and files apart, ``run`` one execution of a
+    cell from another.
+    """
 
     kind: Literal["cell", "file", "python"]
     label: str

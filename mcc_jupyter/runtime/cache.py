@@ -12,7 +12,7 @@ from dataclasses import replace
 from ..core.command import digest
 from ..core.context import encode
 from ..core.outcome import Outcome
-from ..core.policy import Resolution
+from ..core.resolution import Resolution
 from ..core.tool import Tool
 
 

@@ -16,9 +16,9 @@ from ..core import command
 from ..core.context import encode_bytes
 from ..core.errors import Interrupted, MccError
 from ..core.outcome import Outcome, describe_exit
-from ..core.policy import Resolution
 from ..core.redact import Redactor, Stream
 from ..core.report import Report
+from ..core.resolution import Resolution
 from ..core.tool import Function, Tool
 from .hints import mentions, program_paths
 from .introspect import frames, limited

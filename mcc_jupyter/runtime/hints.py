@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 
 from ..core.command import search_path
-from ..core.policy import Resolution
+from ..core.resolution import Resolution
 from ..core.shell_text import programs
 from ..core.tool import Argv, Curl, Shell, Tool
 

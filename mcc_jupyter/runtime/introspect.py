@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from ..core import command
 from ..core.errors import DeclarationError, Problem, ToolUnavailable
-from ..core.policy import Context, Resolution
 from ..core.redact import Redactor
+from ..core.resolution import Context, Resolution
 from ..core.schema import complete
 from ..core.tool import Tool
 from .launcher import Exit, Launcher

@@ -23,6 +23,7 @@ from ..core.outcome import Outcome
 from ..core.reading import positive
 from ..core.redact import Redactor
 from ..core.report import MATRIX_TOOLS, Matrix, Report, matrix, report
+from ..core.resolution import Context, Resolution
 from ..core.schema import bind
 from ..core.tool import DEFAULT_FLOOR, Function, Origin, Shell, Source, Tool
 from . import calls
@@ -43,8 +44,8 @@ from .workers import Workers, each
 @dataclass(frozen=True, slots=True)
 class _Resolved:
     tool: Tool
-    resolution: policy.Resolution
-    context: policy.Context
+    resolution: Resolution
+    context: Context
     store: Mapping[str, object] = field(repr=False)
     parent: Mapping[str, str] = field(repr=False)
 

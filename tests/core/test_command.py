@@ -13,7 +13,8 @@ from mcc_jupyter.core import command, context
 from mcc_jupyter.core.command import Plan, Request
 from mcc_jupyter.core.dotenv import Dotenv, Entry, Unreadable, parse
 from mcc_jupyter.core.errors import MccError, ToolUnavailable
-from mcc_jupyter.core.policy import Context, Resolution, resolve
+from mcc_jupyter.core.policy import resolve
+from mcc_jupyter.core.resolution import Context, Resolution
 from mcc_jupyter.core.schema import bind, complete
 from mcc_jupyter.core.tool import Function, Limits, Param, Source, Tool
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcc_jupyter.core.context import TOTAL_LIMIT, as_variable, build, encode, encode_bytes, reject
-from mcc_jupyter.core.policy import Context
+from mcc_jupyter.core.resolution import Context
 from mcc_jupyter.core.values import VARIABLE_LIMIT
 
 JSON = st.recursive(

@@ -13,8 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mcc_jupyter.core.dotenv import Dotenv, Interpolation, Unreadable, atoms, parse, statements
-from mcc_jupyter.core.policy import Resolution, Source, resolve
+from mcc_jupyter.core.policy import resolve
 from mcc_jupyter.core.report import report
+from mcc_jupyter.core.resolution import Resolution, Source
 from mcc_jupyter.core.tool import DEFAULT_FLOOR, EnvFile, Origin, Shell, Text, Tool
 
 PARENT = {"HOME": "/home/u", "PATH": "/usr/bin:/bin", "PARENT_SECRET": "from-kernel"}

@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcc_jupyter.core import dotenv, names, policy
-from mcc_jupyter.core.policy import Context, Provenance, Reason, Resolution, Source, may_call, resolve, withheld
+from mcc_jupyter.core.availability import may_call
+from mcc_jupyter.core.policy import resolve, withheld
 from mcc_jupyter.core.references import bake
 from mcc_jupyter.core.report import report
+from mcc_jupyter.core.resolution import Context, Provenance, Reason, Resolution, Source
 from mcc_jupyter.core.tool import (
     DEFAULT_FLOOR,
     Argv,
@@ -506,7 +508,7 @@ def test_SPEC_6_5_a_store_too_large_is_told_and_goes_by_a_file() -> None:
     resolution = resolve(make(), parent={}, floor=(), context=context)
     assert list(resolution.bindings) == ["MCC_CTX_A", "MCC_SESSION_FILE"]
     assert resolution.notes == (
-        "too large for an environment variable, in MCC_SESSION_FILE instead: MCC_CTX_B, MCC_CTX_C",
+        "too large for an environment variable, or not fit to be one; in MCC_SESSION_FILE instead: MCC_CTX_B, MCC_CTX_C",
     )
     assert resolution.available
 

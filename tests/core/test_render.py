@@ -372,3 +372,10 @@ def test_the_parameters_are_shown_to_people() -> None:
     one = brief(*FLOOR, parameters=("city: str", "days: int = 3"))
     assert one.text().splitlines()[1] == "parameters: city: str; days: int = 3"
     assert "parameters: city: str; days: int = 3" in one.html()
+
+
+def test_a_warning_has_a_mark_and_a_ground_and_other_notes_have_none() -> None:
+    html = brief(*FLOOR, notes=("warning: a caller can run commands through `x`", "just a note")).html()
+
+    assert "⚠ warning</span> a caller can run commands through `x`</li>" in html
+    assert "<li>just a note</li>" in html

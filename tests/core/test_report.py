@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcc_jupyter.core import dotenv
-from mcc_jupyter.core.policy import Context, Resolution, Source, resolve, withheld
+from mcc_jupyter.core.policy import resolve, withheld
 from mcc_jupyter.core.references import bake
 from mcc_jupyter.core.report import MARKS, MIME, Matrix, Report, Row, State, matrix, report
-from mcc_jupyter.core.tool import DEFAULT_FLOOR, EnvFile, Function, Grant, Param, Origin, Reference, Shell, Text, Tool
+from mcc_jupyter.core.resolution import Context, Resolution, Source
+from mcc_jupyter.core.tool import DEFAULT_FLOOR, EnvFile, Function, Grant, Origin, Param, Reference, Shell, Text, Tool
 from mcc_jupyter.core.values import VARIABLE_LIMIT
 
 REPOSITORY = Path(__file__).resolve().parents[2]

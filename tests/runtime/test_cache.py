@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from mcc_jupyter.core.outcome import Outcome
-from mcc_jupyter.core.policy import Resolution, resolve
+from mcc_jupyter.core.policy import resolve
+from mcc_jupyter.core.resolution import Resolution
 from mcc_jupyter.core.tool import Origin, Shell, Text, Tool
 from mcc_jupyter.runtime.cache import OutcomeCache
 

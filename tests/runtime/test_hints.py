@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from mcc_jupyter.core.bodies import Body
-from mcc_jupyter.core.policy import Resolution, resolve
+from mcc_jupyter.core.policy import resolve
+from mcc_jupyter.core.resolution import Resolution
 from mcc_jupyter.core.tool import Argv, Curl, Function, Grant, Origin, Shell, Text, Tool
 from mcc_jupyter.runtime.hints import mentions, program_paths
 

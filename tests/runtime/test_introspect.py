@@ -10,7 +10,8 @@ from dataclasses import replace
 import pytest
 
 from mcc_jupyter.core.command import Request
-from mcc_jupyter.core.policy import Context, Resolution, resolve
+from mcc_jupyter.core.policy import resolve
+from mcc_jupyter.core.resolution import Context, Resolution
 from mcc_jupyter.core.tool import Function, Limits, Origin, Param, Text, Tool
 from mcc_jupyter.core.values import ValueClass
 from mcc_jupyter.runtime.introspect import Introspected, frames, introspect
