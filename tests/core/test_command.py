@@ -469,3 +469,9 @@ def test_LEAK_20_nothing_that_is_planned_shows_a_value_when_it_is_printed(make: 
     shown = f"{made!r}{made.request!r}{command.transform(tool, made, {'x': 'argument-value'}, b'output-value', None)!r}"
     for value in (SECRET, "literal-value", "argument-value", "session-value", "output-value"):
         assert value not in shown
+
+
+def test_who_opts_a_variable_out_of_redaction_means_what_it_is_made_of_too(make: Make) -> None:
+    tool = make({"exec": "true", "env": {"DB": "x-${TOKEN}", "OTHER": "${TOKEN}"}, "redact": {"never": ["DB"]}})
+
+    assert command.secrets(tool, resolution(tool)[0]) == {"OTHER": SECRET}
