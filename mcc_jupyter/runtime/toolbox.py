@@ -491,15 +491,15 @@ class Toolbox:
         if everything:
             extra["withheld"] = policy.withheld(resolved.resolution, resolved.tool, resolved.parent)
             extra["programs"] = program_paths(resolved.tool, resolved.resolution)
-        return report(resolved.tool, resolved.resolution, footer=self._footer(), **extra)
+        footer = self._footer(isolation=resolved.tool.isolation)
+        return report(resolved.tool, resolved.resolution, footer=footer, **extra)
 
-    def _footer(self) -> tuple[str, ...]:
+    def _footer(self, *, isolation: bool = True) -> tuple[str, ...]:
         """SPEC 11.5, 6.6: what these lines leave open, they say."""
         groups = "all groups" if self.identity.groups is None else f"groups {', '.join(self.identity.groups) or 'none'}"
         return (
             f"From {self.place}, which holds these values anyway. Identity: the local user, {groups}, by its own statement.",
-            "Isolation: own process, no Landlock: a tool can read the first environment of the process that holds these "
-            "values. Files are not isolated.",
+            self.launcher.isolation.line(on=isolation, kernel="kernel" in self.place),
         )
 
     def _learn(self, secrets: Mapping[str, str]) -> None:
