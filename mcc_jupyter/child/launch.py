@@ -1,104 +1,148 @@
-"""The launcher: one small process beside the kernel that forks a supervisor for each call (SPEC 7.1).
+"""The launcher: two small processes beside the kernel, and a confined supervisor ready for the next call (SPEC 7.1).
 
-    kernel ── launcher ── supervisor ── tool
+    kernel ── keeper ── launcher ── supervisor ── tool
 
-1. The launcher never sees a call. It gets one descriptor, the call's socket, and forks a supervisor that owns it. What
-   belongs to a call (command, environment, descriptors) goes over that socket, so no argv and environ of ours holds a
-   value, and a supervisor may as well be forked ahead.
-2. Nothing survives. A supervisor ends what its tool left; the launcher does so for a supervisor that was killed; both
-   watch the kernel, by the end of their socket and by a pidfd (a process forked from the kernel keeps the socket open).
-3. Standard library only, Python 3.8 and later, started by path. This file is compiled at every start; ``supervise.py``
-   is not.
+1. The launcher never sees a call. It forks a supervisor ahead, which confines itself and offers its own socket to the
+   kernel: a slot. What belongs to a call (command, environment, descriptors) goes over that socket, so no argv and
+   environ of ours holds a value.
+2. Nothing survives. A supervisor ends what its tool left; the launcher does so for a supervisor that was killed; the
+   keeper does so for a launcher that was killed. All watch the kernel, by the end of their socket and by a pidfd (a
+   process forked from the kernel keeps the socket open).
+3. Standard library only, Python 3.8 and later, started by path. This file is compiled at every start; the others are
+   not.
 
 Command line: ``launch.py CONTROL KERNEL``, the descriptors of the control socket and of a pidfd of the kernel (or -1).
-Control socket: one byte and one descriptor for each call. Its end is the order to end everything.
+Control socket, from the kernel: ``c`` for each slot that is wanted, ``o`` for one that is not confined. One confined
+slot comes unasked. Its end is the order to end everything. Back comes for each slot the descriptor of its call socket
+with eight bytes: ``c``, ``o`` or ``x`` (there is none, for the error that follows), Landlock's version, what holds
+(bits of ``confine.py``), an error number, zeros.
 Call socket, from the kernel: 8 bytes length and the descriptors, the frame (``marshal``, a dict), then orders of one
-byte: ``i`` interrupt (a second one kills), ``k`` kill, ``a`` the answer on descriptor 8 is complete; its end means that
-the kernel is gone. Back comes one report in the same form: ``{status, stopped, notes, error}``.
+byte: ``i`` interrupt (a second one kills), ``k`` kill, ``a`` the answer on descriptor 8 is complete, ``n`` it stays,
+without a time limit; its end means that the kernel is gone. Back comes one report in the same form: ``{status, stopped,
+notes, error, again}``; with ``again`` the supervisor waits for another call of the same tool in the same environment.
 """
 
 from __future__ import annotations
 
 import _signal as signal  # type: ignore[import-not-found]
 import _socket as socket
+import errno
 import gc
 import os
 import sys
+import time
 from _frozen_importlib_external import SourceFileLoader
 
 RESERVED = 20
-"""Descriptors below stay taken, so that the tool's own numbers (0, 1, 2, 8, 9) never hold one of ours."""
+"""Descriptors below stay taken, so that the tool's own numbers (0, 1, 2, 7, 8, 9) never hold one of ours."""
+PATIENCE = 3.0
+"""Seconds after the kernel's end until a launcher that does not end is killed."""
 
 supervise = type(sys)("_mcc_supervise")
-_path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "supervise.py")
-exec(SourceFileLoader("_mcc_supervise", _path).get_code("_mcc_supervise") or "", vars(supervise))
+supervise.__file__ = os.path.join(os.path.dirname(os.path.abspath(__file__)), "supervise.py")
+exec(SourceFileLoader("_mcc_supervise", supervise.__file__).get_code("_mcc_supervise") or "", vars(supervise))
+processes, confine = supervise.processes, supervise.load("confine")
 
 
 class Launcher:
-    """Forks a supervisor for each socket it is given, and cleans up behind one that did not end well."""
+    """Forks a supervisor for each slot that is wanted, and cleans up behind one that did not end well."""
 
-    def __init__(self, control: int, kernel: int) -> None:
-        self.control, self.kernel = control, kernel
+    def __init__(self, control: int, kernel: int, keeper: int, folders: str) -> None:
+        self.control, self.kernel, self.keeper, self.folders = control, kernel, keeper, folders
+        self.pid = os.getpid()
+        self.confinement = confine.Confinement()
         self.supervisors: set[int] = set()
-        places = [place for place in ("/dev/shm", os.environ.get("TMPDIR", ""), "/tmp") if os.path.isabs(place)]
-        usable = [place for place in places if os.access(place, os.W_OK | os.X_OK)]
-        # In memory where possible: what a private file holds need not reach a disk.
-        self.folders = os.path.join((usable or places)[0], f"mcc-{os.urandom(8).hex()}")
-        self.wakeup = supervise.wakeup()
-        self.poll = supervise.watching(control, kernel, self.wakeup[0])
+        self.wakeup = processes.wakeup()
+        self.poll = processes.watching(control, kernel, self.wakeup[0])
+        self.poll.register(keeper, 0)  # nothing to read; it tells when the other end has gone
+        self.socket = socket.socket(fileno=control)
         self.open, self.left = True, False
 
     def run(self) -> None:
-        control = socket.socket(fileno=self.control)
+        self.fork("c")
         while self.open or self.left:
             for fd, _ in self.poll.poll():
                 if fd == self.wakeup[0]:
                     if signal.SIGTERM in os.read(fd, 512):
                         self.finish()
                     self.reap()
-                elif not self.open:
-                    continue
-                elif fd == self.kernel or not self.take(control):
+                elif fd == self.control:
+                    self.serve_control()
+                elif fd == self.keeper:
+                    self.retire()
+                else:
                     self.finish()
 
-    def take(self, control: socket.socket) -> bool:
+    def serve_control(self) -> None:
         try:
-            data, ancillary, _, _ = control.recvmsg(1, socket.CMSG_SPACE(4))
+            orders = self.socket.recv(64)
         except OSError:
-            return False
-        for fd in supervise.received(ancillary):
-            # A signal for the supervisor must not be taken for one of ours before it has its own pipe.
-            signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGCHLD, signal.SIGTERM))
-            pid = os.fork()
-            if not pid:
-                self.serve(fd)
-            signal.pthread_sigmask(signal.SIG_SETMASK, ())
-            os.close(fd)
-            self.supervisors.add(pid)
-            self.left = True
-        return bool(data)
+            orders = b""
+        if not orders:
+            self.finish()
+        for order in orders.decode("ascii"):
+            self.fork(order)
 
-    def serve(self, fd: int) -> None:
+    def fork(self, kind: str) -> None:
+        # A signal for the supervisor must not be taken for one of ours before it has its own pipe.
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGCHLD, signal.SIGTERM))
+        try:
+            pid = os.fork()
+        except OSError as error:
+            self.socket.send(offer("x", 0, 0, error.errno or errno.EAGAIN))
+            return
+        finally:
+            if os.getpid() == self.pid:
+                signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        if not pid:
+            self.supervise(kind)
+        self.supervisors.add(pid)
+        self.left = True
+
+    def supervise(self, kind: str) -> None:
         try:
             os.setpgid(0, 0)
-            for own in (self.control, *self.wakeup):
+            write(self.keeper, tell(os.getpid()))
+            for own in self.wakeup:
                 os.close(own)
-            supervise.prctl(supervise.NAME, b"mcc-supervisor")
-            supervisor = supervise.Supervisor(socket.socket(fileno=fd), self.kernel, f"{self.folders}-{os.getpid()}")
+            processes.prctl(processes.NAME, b"mcc-supervisor")
+            processes.prctl(processes.SUBREAPER, 1)
+            holds, trouble = self.confinement.enter(self.pid) if kind == "c" else (0, 0)
+            ours, theirs = socket.socketpair()
+            supervisor = supervise.Supervisor(
+                ours, self.kernel, f"{self.folders}-{os.getpid()}", bool(holds & confine.SCOPED), refusal(trouble)
+            )
+            message = offer(kind, self.confinement.abi, holds, trouble)
+            self.socket.sendmsg([message], processes.rights(theirs.fileno()))
+            theirs.close()
+            self.socket.close()
+            os.close(self.keeper)
             supervisor.run()
             os._exit(1 if supervisor.tool and supervisor.left else 0)
+        except BaseException as error:  # noqa: BLE001 - whoever waits for a slot is told that it does not come
+            if self.socket.fileno() >= 0:
+                self.socket.send(offer("x", 0, 0, getattr(error, "errno", None) or errno.EAGAIN))
         finally:
             os._exit(1)
 
+    def retire(self) -> None:
+        """The keeper has gone. The kernel starts another at its next call; what runs here goes on to its end."""
+        self.ignore(self.keeper, self.control)
+        self.socket.shutdown(socket.SHUT_RDWR)
+
     def finish(self) -> None:
         """The kernel has gone or wants no more: every supervisor ends its call at once."""
-        if self.open:
-            self.open = False
-            for fd in (self.control, self.kernel):
-                if fd >= 0:
-                    self.poll.unregister(fd)
-            for pid in self.supervisors:
-                os.kill(pid, signal.SIGTERM)
+        self.ignore(self.control, self.kernel)
+        for pid in self.supervisors:
+            os.kill(pid, signal.SIGTERM)
+
+    def ignore(self, *descriptors: int) -> None:
+        self.open = False
+        for fd in descriptors:
+            try:
+                self.poll.unregister(fd)
+            except (KeyError, ValueError):  # it is ignored already, or there is none
+                continue
 
     def reap(self) -> None:
         lost = False
@@ -107,17 +151,122 @@ class Launcher:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if not pid:
                     break
-                if pid in self.supervisors and status:
-                    supervise.remove(f"{self.folders}-{pid}")
-                lost = lost or pid not in self.supervisors or status != 0
-                self.supervisors.discard(pid)
+                if pid in self.supervisors:
+                    self.supervisors.discard(pid)
+                    write(self.keeper, tell(-pid))
+                    if status:
+                        processes.remove(f"{self.folders}-{pid}")
+                else:
+                    status = 1
+                lost = lost or status != 0
         except ChildProcessError:
             self.left = False
         if lost:
             # A child that is no supervisor was the tool of one. Its own orphans come to us for the next round.
-            for pid in supervise.children():
+            for pid in processes.children():
                 if pid not in self.supervisors:
-                    supervise.kill(pid)
+                    processes.kill(pid)
+
+
+class Keeper:
+    """Outlives a launcher that is killed: its supervisors go on to their end, what they left behind is ended."""
+
+    def __init__(self, kernel: int, registry: int, launcher: int, folders: str) -> None:
+        self.kernel, self.registry, self.launcher, self.folders = kernel, registry, launcher, folders
+        self.supervisors: set[int] = set()
+        self.came = b""
+        self.wakeup = processes.wakeup()
+        self.poll = processes.watching(kernel, registry, self.wakeup[0])
+        self.left = True
+        self.deadline = 0.0
+
+    def run(self) -> None:
+        while self.left:
+            for fd, _ in self.poll.poll(200 if self.deadline else None):
+                if fd == self.registry:
+                    self.read()
+                elif fd == self.kernel:
+                    self.poll.unregister(fd)
+                    self.finish(PATIENCE)
+                elif signal.SIGTERM in os.read(fd, 512):
+                    self.finish(0.0)
+            self.reap()
+            if self.deadline and time.monotonic() > self.deadline and self.launcher:
+                processes.kill(self.launcher)
+
+    def finish(self, patience: float) -> None:
+        self.deadline = time.monotonic() + patience
+        for pid in self.own():
+            processes.kill(pid, signal.SIGTERM)
+
+    def read(self) -> None:
+        """Which processes are supervisors: each tells its number before it takes a call."""
+        while self.registry >= 0:
+            try:
+                data = os.read(self.registry, 4096)
+            except BlockingIOError:
+                break
+            if not data:  # nobody is left who could tell
+                self.poll.unregister(self.registry)
+                os.close(self.registry)
+                self.registry = -1
+            self.came += data
+        while len(self.came) >= 4:
+            number = int.from_bytes(self.came[:4], sys.byteorder, signed=True)
+            self.came = self.came[4:]
+            self.supervisors.add(number) if number > 0 else self.supervisors.discard(-number)
+
+    def own(self) -> list[int]:
+        """Our children that are not what somebody else left behind."""
+        known = {self.launcher, *self.supervisors}
+        return [pid for pid in processes.children() if pid in known]
+
+    def reap(self) -> None:
+        ended = False
+        try:
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if not pid:
+                    break
+                ended = True
+                if pid == self.launcher:
+                    self.launcher = 0
+                elif status:
+                    processes.remove(f"{self.folders}-{pid}")
+                self.supervisors.discard(pid)
+        except ChildProcessError:
+            self.left = False
+            return
+        if ended:
+            self.read()
+            mine = self.own()
+            for pid in processes.children():
+                if pid not in mine:
+                    processes.kill(pid)
+                elif self.deadline:
+                    processes.kill(pid, signal.SIGTERM)
+
+
+def offer(kind: str, abi: int, holds: int, trouble: int) -> bytes:
+    return kind.encode() + bytes((min(abi, 255), holds, min(trouble, 255))) + bytes(4)
+
+
+def refusal(trouble: int) -> str | None:
+    if not trouble:
+        return None
+    why = "this process is already confined too many times" if trouble == errno.E2BIG else os.strerror(trouble)
+    return f"cannot be confined: {why}; start the notebook elsewhere, or declare the tool with isolation: off"
+
+
+def tell(number: int) -> bytes:
+    return number.to_bytes(4, sys.byteorder, signed=True)
+
+
+def write(fd: int, data: bytes) -> None:
+    try:
+        os.write(fd, data)
+    except OSError:  # the keeper has gone
+        return
 
 
 def main() -> None:
@@ -137,12 +286,28 @@ def main() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    supervise.prctl(supervise.NAME, b"mcc-launcher")
-    supervise.prctl(supervise.DUMPABLE, 0)
-    supervise.prctl(supervise.SUBREAPER, 1)
+    processes.prctl(processes.DUMPABLE, 0)
+    processes.prctl(processes.SUBREAPER, 1)
+    places = [place for place in ("/dev/shm", os.environ.get("TMPDIR", ""), "/tmp") if os.path.isabs(place)]
+    usable = [place for place in places if os.access(place, os.W_OK | os.X_OK)]
+    # In memory where possible: what a private file holds need not reach a disk.
+    folders = os.path.join((usable or places)[0], f"mcc-{os.urandom(8).hex()}")
     gc.disable()
     gc.freeze()
-    Launcher(*moved).run()
+    registry, keeper = os.pipe()
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGCHLD, signal.SIGTERM))
+    pid = os.fork()
+    if pid:
+        os.close(keeper)
+        os.close(moved[0])
+        os.set_blocking(registry, False)
+        processes.prctl(processes.NAME, b"mcc-keeper")
+        Keeper(moved[1], registry, pid, folders).run()
+    else:
+        os.close(registry)
+        processes.prctl(processes.NAME, b"mcc-launcher")
+        processes.prctl(processes.SUBREAPER, 1)
+        Launcher(moved[0], moved[1], keeper, folders).run()
 
 
 if __name__ == "__main__":

@@ -54,6 +54,8 @@ class Request:
     """Seconds; None is ``limits.timeout``."""
     isolation: bool = True
     """Whether the process is confined as far as this machine can (SPEC 7.1)."""
+    tool: str = ""
+    """Whose call this is: what watched over one call may watch over the next of the same tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,14 @@ def _too_large(tool: Tool, text: str) -> NoReturn:
 def _base(tool: Tool, environ: Mapping[str, str], context: Context, timeout: float | None) -> Request:
     files = {"MCC_SESSION_FILE": context.document} if context.document is not None else {}
     return Request(
-        (), environ, tool.cwd.value, files=files, limits=tool.limits, timeout=timeout, isolation=tool.isolation
+        (),
+        environ,
+        tool.cwd.value,
+        files=files,
+        limits=tool.limits,
+        timeout=timeout,
+        isolation=tool.isolation,
+        tool=tool.key,
     )
 
 

@@ -1,9 +1,10 @@
 """Our side of the launcher process: ``Request`` → a running tool → ``Exit`` (SPEC 7.1, 7.8, 7.9).
 
-1. Nothing is forked from this process: ``child/launch.py`` is started once, and gets one socket for each call. What the
-   call consists of goes over that socket to the call's supervisor (``supervised.py``).
+1. Nothing is forked from this process: ``child/launch.py`` is started once and keeps a confined supervisor ready. A
+   call goes over that supervisor's own socket (``supervised.py``).
 2. A launcher that died is replaced at the next call; a process forked from this one starts its own.
 3. While a call runs, Ctrl-C is an order to the tool. It is raised when the tool has gone.
+4. From the first start on this process writes no core file (``RLIMIT_CORE`` is 0, for good).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -21,12 +23,15 @@ from pathlib import Path
 from typing import Self
 
 from ..core.command import Request
-from .supervised import NOSIGNAL, Call, Exit, Sink, Stop, rights, socketpair
+from ..core.isolation import Isolation
+from .supervised import NOSIGNAL, Call, Exit, Sink, Stop, socketpair, sockets
 
 __all__ = ["Exit", "Launcher", "Stop"]
 
 _PATIENCE = 5.0
 """Seconds that a launcher has to end everything."""
+_IDLE = 4
+"""Supervisors that wait for another call of their tool."""
 _LAUNCH = str(Path(__file__).resolve().parent.parent / "child" / "launch.py")
 
 
@@ -43,6 +48,9 @@ class Launcher:
         self._owner = os.getpid()
         self._control: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._ready: list[socket.socket] = []
+        self._idle: list[tuple[object, socket.socket]] = []
+        self._isolation: Isolation | None = None
 
     def run(self, request: Request, *, stdout: Sink, stderr: Sink, stop: Stop | None = None) -> Exit:
         """Starts *request*, passes its output on as it comes, and returns when nothing of it is left.
@@ -50,13 +58,15 @@ class Launcher:
         A ``KeyboardInterrupt`` is passed on like ``stop.interrupt()``; when the tool has gone it is raised, with the
         ``Exit`` as its attribute ``exit``. A third one is raised at once, as is what a sink raises: the tool is killed.
         """
-        stop = Stop() if stop is None else stop
-        with _Interrupts(stop) as interrupts:
-            call = Call(request, stdout, stderr, stop)
+        return self.serve(Call(request, stdout, stderr, Stop() if stop is None else stop))
+
+    def serve(self, call: Call) -> Exit:
+        """``run`` for a call of any kind."""
+        with _Interrupts(call.stop) as interrupts:
             try:
                 while True:
                     try:
-                        call.advance(self._hand_over)
+                        call.advance(self)
                         break
                     except KeyboardInterrupt:
                         interrupts.pass_on()
@@ -79,22 +89,80 @@ class Launcher:
         with self._lock:
             self._end()
 
-    def _hand_over(self, call: socket.socket) -> None:
+    @property
+    def isolation(self) -> Isolation:
+        """What confines the tools of this launcher, as its first supervisor found out by trying (SPEC 7.1, 11.5)."""
+        if self._isolation is None:
+            try:
+                slot = self._taken(confined=True)
+            except OSError:
+                return Isolation(sys.platform, known=False)
+            with self._lock:
+                self._ready.append(slot)
+        assert self._isolation is not None
+        return self._isolation
+
+    def take(self, request: Request) -> socket.socket:
+        """The socket of a supervisor that waits for its call. Raises ``OSError``."""
+        if self._owner != os.getpid():
+            self._forget()
+        world = _world(request)
+        with self._lock:
+            for at, (known, slot) in enumerate(self._idle):
+                if known == world:
+                    del self._idle[at]
+                    return slot
+        slot = self._taken(confined=request.isolation)
+        control = self._control
+        if request.isolation and control is not None:
+            with contextlib.suppress(OSError):  # the next one is made ready meanwhile
+                control.send(b"c", NOSIGNAL)
+        return slot
+
+    def _taken(self, *, confined: bool) -> socket.socket:
         if self._owner != os.getpid():
             self._forget()
         with self._lock:
+            if confined and self._ready:
+                return self._ready.pop()
             try:
-                self._send(call)
+                return self._receive(confined)
             except ConnectionError:  # it has died
                 self._end()
-                self._send(call)
+                return self._receive(confined)
 
-    def _send(self, call: socket.socket) -> None:
+    def give_back(self, request: Request, taken: socket.socket) -> None:
+        """Keeps a supervisor that has nothing left to watch for the next call of the same tool."""
+        with self._lock:
+            if request.tool and self._control is not None and self._owner == os.getpid():
+                self._idle.insert(0, (_world(request), taken))
+                if len(self._idle) <= _IDLE:
+                    return
+                taken = self._idle.pop()[1]
+        taken.close()
+
+    def _receive(self, confined: bool) -> socket.socket:
         control = self._control or self._start()
-        control.sendmsg([b"c"], rights([call.fileno()]), NOSIGNAL)
+        if not confined:
+            control.send(b"o", NOSIGNAL)
+        while True:
+            message, ancillary, _, _ = control.recvmsg(8, socket.CMSG_SPACE(4))
+            if len(message) < 8:
+                raise ConnectionResetError
+            kind, abi, holds, trouble = message[:4]
+            if kind == ord("x"):
+                raise OSError(trouble, os.strerror(trouble))
+            slot = sockets(ancillary)[0]
+            if kind == ord("c"):
+                self._isolation = Isolation(sys.platform, abi, *(bool(holds & 1 << bit) for bit in range(4)))
+            if (kind == ord("c")) is confined:
+                return slot
+            self._ready.append(slot)
 
     def _start(self) -> socket.socket:
         ours, theirs = socketpair()
+        ours.settimeout(_PATIENCE)
+        _no_core_file()
         try:
             with theirs, _pidfd() as kernel:
                 self._process = subprocess.Popen(
@@ -115,6 +183,7 @@ class Launcher:
 
     def _end(self) -> None:
         control, process, self._control, self._process = self._control, self._process, None, None
+        self._close_slots()
         if control is None or process is None:
             return
         atexit.unregister(self.close)
@@ -124,16 +193,36 @@ class Launcher:
         try:
             process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
+            process.terminate()  # the keeper, which kills the launcher
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_PATIENCE)
             process.kill()
             process.wait()
+
+    def _close_slots(self) -> None:
+        for slot in (*self._ready, *(slot for _, slot in self._idle)):
+            slot.close()
+        self._ready, self._idle = [], []
 
     def _forget(self) -> None:
         """In a forked child: the launcher is the parent's, and its lock may be held by a thread that is not here."""
         self._owner, self._lock = os.getpid(), threading.Lock()
         control, process, self._control, self._process = self._control, self._process, None, None
+        self._close_slots()
         if control is not None and process is not None:
             control.close()
             process.returncode = 0  # not ours to wait for, so nothing to warn of
+
+
+def _world(request: Request) -> object:
+    """Calls for which it is equal may have the same supervisor, which could keep nothing that the next one has not."""
+    return request.tool, request.isolation, request.environ
+
+
+def _no_core_file() -> None:
+    """This process writes no core file from now on: a tool could provoke one, and it would hold every secret here."""
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 class _Interrupts:

@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from ..core.command import Request
 
@@ -41,6 +41,16 @@ _FULL_PIPES = 32
 ended may go on writing."""
 
 Sink = Callable[[bytes], None]
+
+
+class Supply(Protocol):
+    """Where supervisors come from."""
+
+    def take(self, request: Request) -> socket.socket:
+        """The call socket of a supervisor that waits for a call. Raises ``OSError``."""
+
+    def give_back(self, request: Request, taken: socket.socket) -> None:
+        """The supervisor that served *request* could serve the next one of the same tool in the same environment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +126,7 @@ class Call:
         """Our end of the answer's pipe."""
         self.poll = select.poll()
         self.socket: socket.socket | None = None
+        self.supply: Supply | None = None
         self.started = False
         self.running = False
         self.came = bytearray()
@@ -123,16 +134,16 @@ class Call:
         self.error: str | None = None
         self.began = time.perf_counter()
 
-    def advance(self, hand_over: Callable[[socket.socket], None]) -> None:
+    def advance(self, supply: Supply) -> None:
         """To the end of the call. May be called again after an exception out of a sink."""
-        if not self.started and not self.start(hand_over):
+        if not self.started and not self.start(supply):
             return
         while self.running:
             for fd, _ in self.poll.poll():
                 self.serve(fd)
         self.drain()
 
-    def start(self, hand_over: Callable[[socket.socket], None]) -> bool:
+    def start(self, supply: Supply) -> bool:
         if self.stop.requested:
             return False
         try:
@@ -145,11 +156,7 @@ class Call:
                 if content is not None:
                     self.given[number] = self.source(content)
             data = marshal.dumps(self.frame(), 2)
-            self.socket, theirs = socketpair()
-            with theirs:
-                hand_over(theirs)
-            self.socket.sendmsg([len(data).to_bytes(8, "big")], rights(self.given.values()), NOSIGNAL)
-            self.socket.sendall(data, NOSIGNAL)
+            self.socket = self.sent(len(data).to_bytes(8, "big") + data, supply)
         except UnicodeEncodeError:
             self.error = "the command or a variable holds a character that has no form in this system's encoding"
             return False
@@ -166,6 +173,21 @@ class Call:
         self.stop._attach(self.socket)
         return True
 
+    def sent(self, data: bytes, supply: Supply) -> socket.socket:
+        """The socket of the supervisor that has got *data*. One that was killed while it waited is passed over."""
+        self.supply = supply
+        for last in (False, False, True):
+            taken = supply.take(self.request)
+            try:
+                count = taken.sendmsg([data], rights(self.given.values()), NOSIGNAL)
+                taken.sendall(memoryview(data)[count:], NOSIGNAL)
+                return taken
+            except BaseException as error:
+                taken.close()
+                if last or not isinstance(error, ConnectionError):
+                    raise
+        raise AssertionError
+
     def frame(self) -> dict[str, object]:
         request = self.request
         limits = {name: getattr(request.limits, name) for name in ("mem_mb", "cpu_sec", "fsize_mb", "nofile")}
@@ -178,7 +200,6 @@ class Call:
             "timeout": request.limits.timeout if request.timeout is None else request.timeout,
             "umask": _umask(),
             "numbers": list(self.given),
-            "confined": request.isolation,
         }
 
     def source(self, content: bytes) -> int:
@@ -264,6 +285,10 @@ class Call:
         """Gives everything back. A call that still runs is killed first."""
         if self.socket is not None:
             self.stop._detach(self.socket)
+            if self.supply is not None and self.report is not None and self.report.get("again"):
+                self.supply.give_back(self.request, self.socket)
+                self.socket = None
+        if self.socket is not None:
             with self.socket, contextlib.suppress(OSError):
                 if self.report is None:
                     self.socket.shutdown(socket.SHUT_WR)
@@ -347,6 +372,16 @@ def socketpair() -> tuple[socket.socket, socket.socket]:
 
 def rights(descriptors: Iterable[int]) -> list[tuple[int, int, array.array[int]]]:
     return [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
+
+
+def sockets(ancillary: Iterable[tuple[int, int, bytes]]) -> list[socket.socket]:
+    """The sockets that came with a message."""
+    found = []
+    for fd in array.array("i", b"".join(data for _, _, data in ancillary)):
+        os.set_inheritable(fd, False)
+        found.append(socket.socket(fileno=fd))
+        found[-1].settimeout(None)
+    return found
 
 
 def _send(call: socket.socket, orders: bytes) -> None:

@@ -403,15 +403,15 @@ class Toolbox:
         if everything:
             extra["withheld"] = policy.withheld(resolved.resolution, resolved.tool, resolved.parent)
             extra["programs"] = program_paths(resolved.tool, resolved.resolution)
-        return report(resolved.tool, resolved.resolution, footer=self._footer(), **extra)
+        footer = self._footer(isolation=resolved.tool.isolation)
+        return report(resolved.tool, resolved.resolution, footer=footer, **extra)
 
-    def _footer(self) -> tuple[str, ...]:
+    def _footer(self, *, isolation: bool = True) -> tuple[str, ...]:
         """SPEC 11.5, 6.6: what these lines leave open, they say."""
         groups = "all groups" if self.identity.groups is None else f"groups {', '.join(self.identity.groups) or 'none'}"
         whose = f"From {self.place}, which holds these values anyway."
         identity = f"Identity: the local user, {groups}, by its own statement."
-        isolation = "Isolation: own process. A tool runs as you: it can read your files and, through /proc,"
-        return f"{whose} {identity}", f"{isolation} the variables that {self.place} was started with."
+        return f"{whose} {identity}", self.launcher.isolation.line(on=isolation, kernel="kernel" in self.place)
 
     def _learn(self, secrets: Mapping[str, str]) -> None:
         with self._lock:

@@ -48,9 +48,12 @@ def frame(script: str, *numbers: int, **fields: object) -> dict[str, object]:
         "timeout": 20,
         "umask": 0o022,
         "numbers": list(numbers),
-        "confined": True,
         **fields,
     }
+
+
+def children(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
 class Spoken:
@@ -64,18 +67,29 @@ class Spoken:
                 [sys.executable, *flags, str(script), str(fd), "-1"], env={}, pass_fds=[fd], start_new_session=True
             )
 
+    def slot(self, order: bytes = b"") -> tuple[bytes, socket.socket | None]:
+        """What the launcher offers next, and its socket."""
+        self.control.sendall(order)
+        message, ancillary, _, _ = self.control.recvmsg(8, socket.CMSG_SPACE(4))
+        fds = array.array("i", ancillary[0][2] if ancillary else b"")
+        return message, socket.socket(fileno=fds[0]) if fds else None
+
     def call(self, data: dict[str, object] | None = None, *descriptors: int) -> socket.socket:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self.control.sendmsg([b"c"], rights(theirs.fileno()))
+        _, ours = self.slot(b"c")
+        assert ours is not None
         if data is not None:
             body = marshal.dumps(data, 2)
             ours.sendmsg([len(body).to_bytes(8, "big")], rights(*descriptors))
             ours.sendall(body)
         return ours
 
+    @property
+    def launcher(self) -> int:
+        return int(children(self.process.pid)[0])
+
     def children(self) -> list[str]:
-        return Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        """The supervisors but the one that waits."""
+        return children(self.launcher)[:-1]
 
     def close(self) -> None:
         self.control.close()
@@ -85,11 +99,11 @@ class Spoken:
 def report(call: socket.socket) -> dict[str, object]:
     """What the supervisor says at the end."""
     with call:
-        data = b""
-        while chunk := call.recv(65536):
-            data += chunk
-        assert int.from_bytes(data[:8], "big") == len(data) - 8
-        return dict(marshal.loads(data[8:]))
+        size = int.from_bytes(call.recv(8, socket.MSG_WAITALL), "big")
+        found = dict(marshal.loads(call.recv(size, socket.MSG_WAITALL)))
+        if not found.pop("again"):
+            assert call.recv(1) == b""
+        return found
 
 
 @pytest.fixture
@@ -99,16 +113,25 @@ def launcher() -> Iterator[Spoken]:
     launcher.close()
 
 
-@pytest.fixture
-def supervise() -> Iterator[ModuleType]:
-    """The supervisor's module, in this process."""
-    spec = importlib.util.spec_from_file_location("supervise_under_test", CHILD / "supervise.py")
+def loaded(name: str) -> ModuleType:
+    """A module of the launcher, in this process."""
+    spec = importlib.util.spec_from_file_location(f"{name}_under_test", CHILD / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def processes() -> ModuleType:
+    return loaded("processes")
+
+
+@pytest.fixture
+def start() -> Iterator[ModuleType]:
     umask = os.umask(0o022)
-    yield module
+    yield loaded("start")
     os.umask(umask)
 
 
@@ -248,7 +271,7 @@ def test_the_launcher_loads_little() -> None:
     file = str(CHILD / "launch.py")
     program = f"import os, sys; __file__ = {file!r}; __name__ = 'x'; before = set(sys.modules); exec(open(__file__).read()); print(set(sys.modules) - before)"
     loaded = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, check=True, env={})
-    more = {name.partition(".")[0] for name in ast.literal_eval(loaded.stdout.decode())}
+    more = {name.partition(".")[0] for name in ast.literal_eval(loaded.stdout.decode()) if not name.startswith("_mcc_")}
 
     assert more <= {"__future__", "_ctypes", "_signal", "_socket", "_struct", "ctypes", "errno", "gc", "marshal", "resource", "select", "struct", "time", "types"}
 
@@ -259,10 +282,11 @@ def test_the_launcher_loads_little() -> None:
 @pytest.fixture
 def plain_unix(tmp_path: Path) -> Iterator[Spoken]:
     shutil.copytree(CHILD, tmp_path / "child", ignore=shutil.ignore_patterns("__pycache__"))
-    path = tmp_path / "child" / "supervise.py"
-    source = path.read_text(encoding="utf-8")
-    assert source.count('sys.platform.startswith("linux")') == 1
-    path.write_text(source.replace('sys.platform.startswith("linux")', "False"), encoding="utf-8")
+    for name in ("processes.py", "confine.py"):
+        path = tmp_path / "child" / name
+        source = path.read_text(encoding="utf-8")
+        assert source.count('sys.platform.startswith("linux")') == 1
+        path.write_text(source.replace('sys.platform.startswith("linux")', "False"), encoding="utf-8")
     launcher = Spoken(tmp_path / "child" / "launch.py")
     yield launcher
     launcher.close()
@@ -289,11 +313,11 @@ def test_without_a_subreaper_a_call_ends_when_nothing_is_left(plain_unix: Spoken
 
 
 @linux
-def test_children_are_found_either_way(supervise: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_children_are_found_either_way(processes: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     process = subprocess.Popen(["sleep", "30"], env={"PATH": "/usr/bin:/bin"})
     try:
-        assert process.pid in supervise.children()
-        assert process.pid in supervise.children_by_parent(os.getpid())
+        assert process.pid in processes.children()
+        assert process.pid in processes.children_by_parent(os.getpid())
 
         real = open
 
@@ -302,16 +326,16 @@ def test_children_are_found_either_way(supervise: ModuleType, monkeypatch: pytes
                 raise FileNotFoundError
             return real(path, *rest)
 
-        monkeypatch.setattr(supervise, "open", missing, raising=False)
-        assert process.pid in supervise.children()
+        monkeypatch.setattr(processes, "open", missing, raising=False)
+        assert process.pid in processes.children()
     finally:
         process.kill()
         process.wait()
     monkeypatch.setattr(os.path, "isdir", lambda _: False)
-    assert supervise.children_by_parent(os.getpid()) == []
+    assert processes.children_by_parent(os.getpid()) == []
 
 
-def test_a_folder_is_removed_whatever_a_tool_made_of_it(supervise: ModuleType, tmp_path: Path) -> None:
+def test_a_folder_is_removed_whatever_a_tool_made_of_it(processes: ModuleType, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "kept").touch()
@@ -323,29 +347,29 @@ def test_a_folder_is_removed_whatever_a_tool_made_of_it(supervise: ModuleType, t
     (folder / "deep").chmod(0)
     folder.chmod(0)
 
-    supervise.remove(str(folder))
-    supervise.remove(str(folder))
+    processes.remove(str(folder))
+    processes.remove(str(folder))
 
     assert not folder.exists()
     assert (outside / "kept").exists()
 
 
-def test_a_private_file_that_cannot_be_written_is_said_without_its_content(supervise: ModuleType, tmp_path: Path) -> None:
-    with pytest.raises(supervise.Refused) as caught:
-        supervise.private_files(str(tmp_path / "no" / "folder"), {b"A": b"secret"})
+def test_a_private_file_that_cannot_be_written_is_said_without_its_content(start: ModuleType, tmp_path: Path) -> None:
+    with pytest.raises(start.Refused) as caught:
+        start.private_files(str(tmp_path / "no" / "folder"), {b"A": b"secret"})
 
     assert str(caught.value) == f"cannot write a private file in {tmp_path}/no: No such file or directory; make room there"
 
 
-def test_what_a_start_failed_of_is_said_with_what_to_do(supervise: ModuleType) -> None:
+def test_what_a_start_failed_of_is_said_with_what_to_do(start: ModuleType) -> None:
     no_memory = OSError(12, "Cannot allocate memory")
 
-    assert supervise.reason(no_memory, {"mem_mb": 3}) == "Cannot allocate memory; raise limits.mem_mb, which is 3"
-    assert supervise.reason(no_memory, {"nofile": 3}) == "Cannot allocate memory"
+    assert start.reason(no_memory, {"mem_mb": 3}) == "Cannot allocate memory; raise limits.mem_mb, which is 3"
+    assert start.reason(no_memory, {"nofile": 3}) == "Cannot allocate memory"
 
 
-def test_a_signal_to_nobody_is_no_error(supervise: ModuleType) -> None:
+def test_a_signal_to_nobody_is_no_error(processes: ModuleType) -> None:
     process = subprocess.Popen(["true"], env={"PATH": "/usr/bin:/bin"})
     process.wait()
 
-    assert supervise.kill(process.pid) is False
+    assert processes.kill(process.pid) is False

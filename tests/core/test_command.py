@@ -84,6 +84,7 @@ def test_a_script_is_read_from_a_descriptor_that_is_closed_before_its_first_comm
         payload=b"exec 9<&-; echo $TOKEN\necho 2\n",
         limits=Limits(timeout=5),
         timeout=2.5,
+        tool="public.t",
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from mcc_jupyter.core.cell import parse_yaml
 from mcc_jupyter.core.command import Request
+from mcc_jupyter.core.isolation import Isolation
 from mcc_jupyter.core.tool import Origin
 from mcc_jupyter.runtime.launcher import Exit, Stop
 from mcc_jupyter.runtime.toolbox import Added, Toolbox
@@ -37,6 +38,8 @@ class FakeLauncher:
         self.requests.append(request)
         self.stops.append(stop)
         return answer if isinstance(answer, Exit) else answer(request, stdout, stderr)
+
+    isolation = Isolation("linux", 7, domain=True, scoped=True, unprivileged=True, final=True)
 
     def close(self) -> None:
         """There is nothing to end."""

@@ -364,7 +364,7 @@ def test_ENV_09_a_large_session_entry_stands_in_a_private_file_for_the_call_and_
     assert first.split() == ["3", "unset", str(len(f'{{"user": "ana", "groups": ["admin"], "tools": [], "blob": "{"x" * 200_000}", "rows": 3}}')), "600"]
     assert not os.path.exists(path)
     notes = world.box.report("t").notes
-    assert notes == ("too large for an environment variable, in MCC_SESSION_FILE instead: MCC_CTX_BLOB",)
+    assert notes == ("too large for an environment variable, or not fit to be one; in MCC_SESSION_FILE instead: MCC_CTX_BLOB",)
 
 
 # ---- transform, stdin

@@ -302,7 +302,7 @@ def test_ENV_09_a_function_gets_a_session_too_large_for_a_variable_all_the_same(
     text = "import json, os\ndef f(context):\n    whole = json.load(open(os.environ['MCC_SESSION_FILE']))\n    return [len(context['blob']), whole == context, 'MCC_CTX' in os.environ]"
     outcome = call(world, text)
     assert outcome.value == [200_000, True, False]
-    assert world.box.report("f").notes[-1] == "too large for an environment variable, in MCC_SESSION_FILE instead: MCC_CTX"
+    assert world.box.report("f").notes[-1] == "too large for an environment variable, or not fit to be one; in MCC_SESSION_FILE instead: MCC_CTX"
 
 
 def test_concurrent_functions_lose_no_update(world: World) -> None:
