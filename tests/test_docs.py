@@ -46,7 +46,7 @@ def test_the_report_in_the_readme_is_written_out_so_that_a_stale_one_fails() -> 
     assert [line.split()[0] for line in rows.splitlines()] == ["NAME", "WEATHER_API_KEY"]
     assert [line.split()[0] for line in common.splitlines()] == ["floor:", "session:"]
     assert len(footer.splitlines()) == 2
-    assert "…" not in report
+    assert "…" not in report.strip().removesuffix("Isolation: …")  # what a system can confine is its own
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
