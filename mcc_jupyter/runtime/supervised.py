@@ -126,6 +126,7 @@ class Call:
         self.started = False
         self.running = False
         self.came = bytearray()
+        self.expected = False
         self.report: dict[str, Any] | None = None
         self.error: str | None = None
         self.began = time.perf_counter()
@@ -174,8 +175,7 @@ class Call:
         for last in (False, False, True):
             taken = supply.take(self.request)
             try:
-                count = taken.sendmsg([data], rights(self.given.values()), NOSIGNAL)
-                taken.sendall(memoryview(data)[count:], NOSIGNAL)
+                send(taken, data, self.given.values())
                 return taken
             except BaseException as error:
                 taken.close()
@@ -249,6 +249,9 @@ class Call:
         except OSError:
             chunk = b""
         self.came += chunk
+        if self.came[:8] == bytes(8):  # only to say that there will be a report
+            self.expected = True
+            del self.came[:8]
         if chunk and (len(self.came) < 8 or len(self.came) < 8 + int.from_bytes(self.came[:8], "big")):
             return
         self.running = False
@@ -352,6 +355,13 @@ def socketpair() -> tuple[socket.socket, socket.socket]:
 
 def rights(descriptors: Iterable[int]) -> list[tuple[int, int, array.array[int]]]:
     return [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
+
+
+def send(taken: socket.socket, data: bytes, descriptors: Iterable[int]) -> None:
+    """All of *data*, the descriptors with its first byte."""
+    left = memoryview(data)[taken.sendmsg([data], rights(descriptors), NOSIGNAL) :]
+    if left:  # to send nothing fails, too, once the other end has done its work and is closed
+        taken.sendall(left, NOSIGNAL)
 
 
 def sockets(ancillary: Iterable[tuple[int, int, bytes]]) -> list[socket.socket]:

@@ -36,6 +36,7 @@ from .launcher import Launcher, Stop
 from .registry import Registry
 from .session import SessionStore
 from .sizes import environment_room
+from .warm import Functions
 
 
 _NO_FOLDER = Problem("cwd", "the working directory no longer exists; change to another one")
@@ -126,6 +127,7 @@ class Toolbox:
         self._lock = threading.Lock()
         self._secrets: dict[str, str] = {}
         self._threads: ThreadPoolExecutor | None = None
+        self._kept: Functions | None = None
 
     # ---- declaring
 
@@ -371,11 +373,21 @@ class Toolbox:
                 self._launcher = Launcher(floor, python=self._interpreter)
             return self._launcher
 
+    def _functions(self) -> Functions | None:
+        """The functions that are kept imported (SPEC 7.3); None for a launcher of another kind."""
+        launcher = self.launcher
+        with self._lock:
+            if self._kept is None and isinstance(launcher, Launcher):
+                self._kept = Functions(launcher)
+            return self._kept
+
     def close(self) -> None:
         """Ends every running call and the launcher."""
         with self._lock:
-            launcher, threads = self._launcher, self._threads
-            self._launcher = self._threads = None
+            launcher, threads, kept = self._launcher, self._threads, self._kept
+            self._launcher = self._threads = self._kept = None
+        if kept is not None:
+            kept.close()
         if launcher is not None:
             launcher.close()
         if threads is not None:
@@ -469,7 +481,9 @@ class Toolbox:
             self._report(resolved),
             timeout,
         )
-        outcome = calls.run(call, launcher=self.launcher, session=self.session, show=show, stop=stop)
+        outcome = calls.run(
+            call, launcher=self.launcher, session=self.session, show=show, stop=stop, functions=self._functions()
+        )
         if key is not None and tool.cache_ttl is not None and outcome.ok:
             self._cache.put(key, outcome, tool, tool.cache_ttl)
         return outcome
