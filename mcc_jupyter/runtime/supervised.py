@@ -34,6 +34,8 @@ NOSIGNAL = getattr(socket, "MSGNOSIGNAL", 0)
 _NOEXEC_SEAL = 8  # MFD_NOEXEC_SEAL, which os does not know yet
 _LOST_PATIENCE = 2.0
 """Seconds that the launcher has to end what a killed supervisor left, before the pipes are given up."""
+_AT_ONCE = 20
+"""Milliseconds in which most processes end after their answer."""
 _FULL_PIPES = 32
 """Reads after the report. A pipe holds one or, where it was made larger, sixteen of them; a process that could not be
 ended may go on writing."""
@@ -127,6 +129,7 @@ class Call:
         self.running = False
         self.came = bytearray()
         self.expected = False
+        self.answered = self.reminded = False
         self.report: dict[str, Any] | None = None
         self.error: str | None = None
         self.began = time.perf_counter()
@@ -136,9 +139,22 @@ class Call:
         if not self.started and not self.start(supply):
             return
         while self.running:
-            for fd, _ in self.poll.poll():
+            ready = self.poll.poll(self.patience())
+            for fd, _ in ready:
                 self.serve(fd)
+            if not ready:
+                self.lasting()
         self.drain()
+
+    def patience(self) -> int | None:
+        """Milliseconds to wait before ``lasting``: what is over by then needs no word, which would wake a process."""
+        return _AT_ONCE if self.answered and not self.reminded else None
+
+    def lasting(self) -> None:
+        """A process that has answered goes on; its end is to be seen to."""
+        assert self.socket is not None
+        self.reminded = True
+        _send(self.socket, b"a")
 
     def start(self, supply: Supply) -> bool:
         if self.stop.requested:
@@ -193,7 +209,7 @@ class Call:
             "files": {_encode(name): content for name, content in request.files.items()},
             "limits": {name: value for name, value in limits.items() if value is not None},
             "timeout": request.limits.timeout if request.timeout is None else request.timeout,
-            "umask": _umask(),
+            "umask": umask(),
             "numbers": list(self.given),
         }
 
@@ -226,8 +242,7 @@ class Call:
             del self.sinks[fd]
             os.close(fd)
         if self.answer is not None and sink == self.answer.feed and (not chunk or self.answer.complete):
-            assert self.socket is not None
-            _send(self.socket, b"a")
+            self.answered = True
 
     def push(self, fd: int) -> None:
         try:
@@ -412,7 +427,7 @@ def _memory(content: bytes) -> int | None:
 _umask_lock = threading.Lock()
 
 
-def _umask() -> int:
+def umask() -> int:
     """This process's umask. ``os.umask`` must set one to read it, which other threads would notice: the last resort."""
     try:
         fd = os.open("/proc/self/status", os.O_RDONLY)

@@ -22,7 +22,7 @@ from typing import Any
 
 from ..core.command import Request
 from .launcher import Exit, Launcher, Stop
-from .supervised import NOSIGNAL, Call, Sink, Supply, send, socketpair, sockets
+from .supervised import NOSIGNAL, Call, Sink, Supply, send, socketpair, sockets, umask
 
 IDLE = 60.0
 """Seconds without a call after which a process ends."""
@@ -31,6 +31,8 @@ MOST = 8
 MEMORY_KIB = 1024 * 1024
 """A process that is larger after its import is not kept."""
 _PATIENCE = 5.0
+_AT_ONCE = 10
+"""Milliseconds in which a short call is over."""
 _OF_A_CALL = ("MCC_CTX", "MCC_SESSION_FILE")
 
 
@@ -191,8 +193,9 @@ class Functions:
         with self._lock:
             process = self._known.setdefault(key, _Process())
             process.used = time.monotonic()
-            ranked = sorted(self._known.values(), key=lambda known: known.used)
-        self._retire(*ranked[:-MOST])
+            over = sorted(self._known.values(), key=lambda known: known.used)[:-MOST]
+        if over or self._ending:
+            self._retire(*over)
         with process.lock:  # whoever calls meanwhile waits for the same import
             if process.changed():
                 with self._lock:
@@ -311,25 +314,39 @@ class _Forked(Call):
     def __init__(
         self, request: Request, slot: tuple[socket.socket, socket.socket], stdout: Sink, stderr: Sink, stop: Stop
     ) -> None:
-        super().__init__(replace(request, payload=None), stdout, stderr, stop)
+        super().__init__(request, stdout, stderr, stop)
+        self.inputs[9] = None
         self.call, self.watch = slot
-        self.asked: dict[str, Any] = marshal.loads(request.payload or b"")  # noqa: S302 - we wrote it
+        self.begun = False
         self.lost = False
         """Whether it had ended before it got the call, so that another process may make it."""
 
     def frame(self) -> dict[str, object]:
+        asked: dict[str, object] = marshal.loads(self.request.payload or b"")  # noqa: S302 - we wrote it
         of_the_call = {name: text for name, text in self.request.environ.items() if name.startswith(_OF_A_CALL)}
-        return {**self.asked, **super().frame(), "environ": of_the_call}
+        return {**asked, "numbers": list(self.given), "environ": of_the_call, "umask": umask(), "cwd": self.request.cwd}
 
     def sent(self, data: bytes, supply: Supply) -> socket.socket:  # noqa: ARG002 - it has its process
-        seconds = self.request.limits.timeout if self.request.timeout is None else self.request.timeout
         try:
-            self.watch.sendall(b"t" + int((seconds or 0) * 1000).to_bytes(8, "big"), NOSIGNAL)
             send(self.call, data, self.given.values())
         except ConnectionError:
             self.lost = True
             raise
         return self.watch
+
+    def patience(self) -> int | None:
+        return super().patience() if self.begun else _AT_ONCE
+
+    def lasting(self) -> None:
+        """It takes a while: whoever watches over it is to know. A call that is over at once wakes nobody else."""
+        if self.begun:
+            super().lasting()
+            return
+        self.begun = True
+        seconds = self.request.limits.timeout if self.request.timeout is None else self.request.timeout
+        left = 0 if seconds is None else max(1, int((seconds - time.perf_counter() + self.began) * 1000))
+        with contextlib.suppress(OSError):
+            self.watch.sendall(b"t" + left.to_bytes(8, "big"), NOSIGNAL)
 
     def pull(self, fd: int) -> None:
         super().pull(fd)

@@ -330,7 +330,7 @@ def test_private_files_are_private_and_gone_afterwards(launcher: Launcher) -> No
     ran = Ran(launcher, sh(f"umask; {script}", files={"A": b"one\n", "B": b"two\n"}))
     *lines, path = ran.out.decode().splitlines()
 
-    assert lines == [f"{supervised._umask():04o}", f"600 {os.getuid()}", f"700 {os.getuid()}", "one", "two"]
+    assert lines == [f"{supervised.umask():04o}", f"600 {os.getuid()}", f"700 {os.getuid()}", "one", "two"]
     assert not Path(path).parent.exists()
 
 
