@@ -230,6 +230,7 @@ class Server:
         call.send(bytes([status]))
         for number in (1, 2):
             os.close(number)
+        select.poll().poll(self.supervise.LINGER)
 
 
 def exactly(call: "Any", size: int) -> bytes:
@@ -264,7 +265,7 @@ def finish() -> None:
     """What an interpreter does at its end: waits for threads, runs exit functions."""
     threading: "Any" = sys.modules.get("threading")
     try:
-        if threading is not None:
+        if threading is not None and threading.active_count() > 1:
             threading._shutdown()
         __import__("atexit")._run_exitfuncs()
     except BaseException as error:  # noqa: BLE001 - the answer is on its way already

@@ -39,6 +39,8 @@ from .sizes import environment_room
 from .warm import Functions
 
 
+_REMEMBERED = 64
+"""Tools whose last resolution is kept, to be used again while nothing it was made of has changed."""
 _NO_FOLDER = Problem("cwd", "the working directory no longer exists; change to another one")
 
 
@@ -95,6 +97,16 @@ class _Resolved:
     context: policy.Context
     store: Mapping[str, object] = field(repr=False)
     parent: Mapping[str, str] = field(repr=False)
+    files: tuple[object, ...] = field(default=(), repr=False)
+    groups: frozenset[str] | None = None
+    reports: list[tuple[Tool, tuple[str, ...], Report]] = field(default_factory=list, repr=False, compare=False)
+    """The last report made of it, with what it was made of."""
+
+    def holds(self, tool: Tool, parent: object, store: object, files: tuple[object, ...], groups: object) -> bool:
+        """Whether it would come out the same: snapshots and parsed files are the same objects while unchanged."""
+        same = self.tool is tool and self.parent is parent and len(self.files) == len(files)
+        same = same and all(one is other for one, other in zip(self.files, files, strict=True))
+        return same and self.groups == groups and self.store == store
 
 
 class Toolbox:
@@ -128,6 +140,7 @@ class Toolbox:
         self._secrets: dict[str, str] = {}
         self._threads: ThreadPoolExecutor | None = None
         self._kept: Functions | None = None
+        self._last: dict[str, _Resolved] = {}
 
     # ---- declaring
 
@@ -427,18 +440,24 @@ class Toolbox:
         return kept, list(result.problems), result.printed
 
     def _resolve(self, tool: Tool) -> _Resolved:
-        parent = self.parent()
-        store = self.session.snapshot()
+        parent, store, groups = self.parent(), self.session.snapshot(), self.identity.caller
+        files = self._files.read(tool.env_files)
+        last = self._last.get(tool.key)
+        if last is not None and last.holds(tool, parent, store, files, groups):
+            return last
         built = context.build(tool.kind, store)
         resolution = policy.resolve(
             tool,
             parent=parent,
             floor=self.floor,
-            files=self._files.read(tool.env_files),
+            files=files,
             context=built,
-            groups=self.identity.caller,
+            groups=groups,
         )
-        return _Resolved(tool, resolution, built, store, parent)
+        if len(self._last) >= _REMEMBERED:
+            self._last.clear()
+        resolved = self._last[tool.key] = _Resolved(tool, resolution, built, store, parent, files, groups)
+        return resolved
 
     def _available(self, name: str) -> _Resolved:
         return _checked(self._ready(name))
@@ -506,7 +525,13 @@ class Toolbox:
             extra["withheld"] = policy.withheld(resolved.resolution, resolved.tool, resolved.parent)
             extra["programs"] = program_paths(resolved.tool, resolved.resolution)
         footer = self._footer(isolation=resolved.tool.isolation)
-        return report(resolved.tool, resolved.resolution, footer=footer, **extra)
+        for tool, known, made in resolved.reports:
+            if tool is resolved.tool and known == footer and not everything:
+                return made
+        made = report(resolved.tool, resolved.resolution, footer=footer, **extra)
+        if not everything:
+            resolved.reports[:] = [(resolved.tool, footer, made)]
+        return made
 
     def _footer(self, *, isolation: bool = True) -> tuple[str, ...]:
         """SPEC 11.5, 6.6: what these lines leave open, they say."""
