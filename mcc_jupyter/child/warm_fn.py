@@ -187,12 +187,12 @@ class Server:
             os._exit(status)
 
     def rehearse(self) -> None:
-        """The way of a call, with another function: what is touched for the first time is copied, better now than then."""
+        """The way of a call, with another function: what is touched first is copied, and better now than then."""
         ours, theirs = socket.socketpair()
         mask = os.umask(0o077)
         numbers = [1, 2, self.fn.ANSWER]
-        frame = {"numbers": numbers, "environ": {"MCC_CTX": "{}"}, "umask": mask, "cwd": os.getcwd(), "positional": None}
-        data = marshal.dumps({**frame, "arguments": {}, "context": None}, 2)
+        frame = {"numbers": numbers, "environ": {"MCC_CTX": "{}"}, "umask": mask, "cwd": os.getcwd()}
+        data = marshal.dumps({**frame, "arguments": {}, "positional": None, "context": None}, 2)
         theirs.sendmsg([len(data).to_bytes(8, "big") + data], self.processes.rights(*numbers))
         self.serve(ours, nothing)
         os.environ.pop("MCC_CTX")

@@ -36,6 +36,8 @@ _LOST_PATIENCE = 2.0
 """Seconds that the launcher has to end what a killed supervisor left, before the pipes are given up."""
 _AT_ONCE = 20
 """Milliseconds in which most processes end after their answer."""
+_TRIES = 8
+"""Supervisors that may have been killed while they waited."""
 _FULL_PIPES = 32
 """Reads after the report. A pipe holds one or, where it was made larger, sixteen of them; a process that could not be
 ended may go on writing."""
@@ -188,16 +190,16 @@ class Call:
     def sent(self, data: bytes, supply: Supply) -> socket.socket:
         """The socket of the supervisor that has got *data*. One that was killed while it waited is passed over."""
         self.supply = supply
-        for last in (False, False, True):
+        for _ in range(_TRIES):
             taken = supply.take(self.request)
             try:
                 send(taken, data, self.given.values())
                 return taken
             except BaseException as error:
                 taken.close()
-                if last or not isinstance(error, ConnectionError):
+                if not isinstance(error, ConnectionError):
                     raise
-        raise AssertionError
+        raise ConnectionResetError
 
     def frame(self) -> dict[str, object]:
         request = self.request

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from mcc_jupyter.core.command import Request
 from mcc_jupyter.core.outcome import Outcome
 from mcc_jupyter.runtime import warm
 from mcc_jupyter.runtime.launcher import Stop
@@ -455,3 +456,24 @@ def test_a_changed_source_ends_no_call_that_runs(functions: Functions) -> None:
     assert until(lambda: not alive(first.value))
     functions.world.module("mod", "import os\ndef run(wait: float = 0):\n    return 'third'\n")
     assert functions.call().value == "third"
+
+
+def test_a_report_that_is_there_goes_before_the_status(functions: Functions) -> None:
+    ours, theirs = zip(*(socketpair() for _ in range(2)), strict=True)
+    request = Request(("python",), {}, "/", result=True)
+    call = warm._Forked(request, (ours[0], ours[1]), bytearray().extend, bytearray().extend, Stop())
+    assert call.answer is not None
+    call.answer.feed(b"00000002\n{}")
+    read, write = os.pipe()
+    os.close(write)
+    call.sinks[read] = call.answer.feed
+    call.poll.register(read)
+    call.running = True
+    theirs[0].sendall(b"\0")
+    theirs[1].sendall(b"a report")
+    call.pull(read)
+
+    assert (call.running, call.report) == (True, None)
+    call.close()
+    for one in theirs:
+        one.close()
