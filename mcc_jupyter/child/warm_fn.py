@@ -180,7 +180,8 @@ class Server:
             numpy = sys.modules.get("numpy.random")
             if numpy is not None:
                 numpy.seed()
-            self.rehearse()
+            if not self.processes.watching(call.fileno()).poll(2):  # nobody waits for it yet
+                self.rehearse()
             status = self.serve(call, self.function)
             self.finish(call, status)
         finally:
