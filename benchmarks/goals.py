@@ -11,9 +11,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from .harness import Way, compare
@@ -77,6 +79,11 @@ def _settle() -> None:
     time.sleep(0.005)
 
 
+def _pause() -> None:
+    """Long enough for what is made ready after a call."""
+    time.sleep(0.015)
+
+
 def n1(rounds: int) -> list[Measured]:
     """A shell tool's whole call: resolve, start, poll, redact."""
     script = "echo one line of output"
@@ -103,6 +110,108 @@ def n3(rounds: int) -> list[Measured]:
             "python -I": Way(lambda: subprocess.run(command, env=FLOOR, check=True), prepare=_settle),
         }
         return [_ratio("N3", "cold fn call / python -I -c 'import the same modules'", 1.1, ways, rounds)]
+
+
+@contextmanager
+def _function(imports: str, body: str = "return 1", **fields: object) -> Iterator[Callable[[], object]]:
+    """A call of a function whose module has *imports*, once it has been called."""
+    with tempfile.TemporaryDirectory() as folder, _toolbox({**FLOOR, "HOME": folder}) as toolbox:
+        Path(folder, "bench_module.py").write_text(f"{imports}\n\ndef work():\n    {body}\n")
+        _add(toolbox, {"name": "bench", "fn": "bench_module:work", **fields}, folder)
+
+        def call() -> object:
+            outcome = toolbox.call("bench")
+            if not outcome.ok or outcome.mode != ("cold" if fields.get("fresh") else "warm"):
+                raise RuntimeError(f"{imports}: {outcome.mode}: {outcome.failure or outcome.mode_reason}")
+            return outcome.value
+
+        call()
+        yield call
+
+
+def n4(rounds: int) -> list[Measured]:
+    """A function that stays imported, against the smallest program."""
+
+    def true() -> None:
+        subprocess.run(["true"], env=FLOOR, capture_output=True, check=True)
+
+    found = []
+    for imports in ("", "import numpy", "import pandas"):
+        with _function(imports) as call:
+            ways = {"call": Way(call, prepare=_pause), "true": Way(true, prepare=_pause)}
+            what = f"warm fn call ({imports or 'imports nothing'}) / subprocess.run(true, capture_output)"
+            found.append(_ratio("N4", what, 0.8, ways, rounds))
+    return found
+
+
+_FORK = """
+import os, sys, time
+{imports}
+for line in sys.stdin:
+    begin = time.perf_counter()
+    pid = os.fork()
+    if not pid:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    print(time.perf_counter() - begin, flush=True)
+"""
+
+
+def n5(rounds: int) -> list[Measured]:
+    """A call when none is forked ahead, against the bare fork of a process with the same imports."""
+    found = []
+    for imports, limit in (("", 3.5), ("import numpy", 2.2), ("import pandas", 1.3)):
+        source = _FORK.format(imports=imports)
+        command = [sys.executable, "-c", source]
+        with (
+            _function(imports) as call,
+            subprocess.Popen(command, env=FLOOR, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process,
+        ):
+            assert process.stdin is not None
+            assert process.stdout is not None
+            stdin, stdout = process.stdin, process.stdout
+
+            def fork(stdin: Any = stdin, stdout: Any = stdout) -> float:
+                stdin.write("\n")
+                stdin.flush()
+                return float(stdout.readline())
+
+            # The call before takes the one that was forked ahead, so that this one waits for its fork.
+            ways = {"call": Way(call, prepare=lambda call=call: (_pause(), call())), "fork": Way(fork, prepare=_pause)}
+            what = f"fn call right after another ({imports or 'imports nothing'}) / fork with the same imports"
+            found.append(_ratio("N5", what, limit, ways, rounds))
+    return found
+
+
+def n6(rounds: int) -> list[Measured]:
+    """Calls a second, eight at once."""
+    found = []
+    for imports, limit in (("", 5.0), ("import numpy", 30.0), ("import pandas", 30.0)):
+        rates = []
+        for fresh in (False, True):
+            with _function(imports, fresh=fresh) as call, ThreadPoolExecutor(8) as pool:
+                number = max(16, rounds if not fresh else rounds // 6)
+                begin = time.perf_counter()
+                list(pool.map(lambda _, call=call: call(), range(number)))
+                rates.append(number / (time.perf_counter() - begin))
+        what = f"fn calls a second, 8 at once ({imports or 'imports nothing'}), cold / warm"
+        shown = {"warm calls/s": rates[0], "cold calls/s": rates[1]}
+        found.append(Measured("N6", what, rates[1] / rates[0], 1 / limit, milliseconds=shown))
+    return found
+
+
+def n7(rounds: int) -> list[Measured]:
+    """Memory of one more call with pandas that works on a frame, forked and cold."""
+    work = "frame = pandas.DataFrame({'a': range(10000)}); frame.groupby(frame.a % 7).sum(); "
+    sizes = []
+    for fresh in (False, True):
+        with _function("import pandas", work + _PRIVATE, fresh=fresh) as call:
+            sizes.append(median(float(str(call())) for _ in range(max(3, min(rounds // 20, 7)))))
+    what = "private memory of a pandas call, warm / cold"
+    return [Measured("N7", what, sizes[0] / sizes[1], 0.25, milliseconds={"warm KiB": sizes[0], "cold KiB": sizes[1]})]
+
+
+_PRIVATE = "return sum(int(line.split()[1]) for line in open('/proc/self/smaps_rollup') if line.startswith('Private'))"
 
 
 def n8(rounds: int) -> list[Measured]:
@@ -196,6 +305,10 @@ def n14(rounds: int) -> list[Measured]:
 GOALS: dict[str, Callable[[int], list[Measured]]] = {
     "N1": n1,
     "N3": n3,
+    "N4": n4,
+    "N5": n5,
+    "N6": n6,
+    "N7": n7,
     "N8": n8,
     "N9": n9,
     "N10": n10,

@@ -69,8 +69,10 @@ def main(load: "Callable[[str], ModuleType]") -> int:
         chunks.append(chunk)
     os.close(REQUEST)
     request = marshal.loads(b"".join(chunks))
-    channel = Channel(ANSWER)
     settle(request)
+    if request["mode"] == "warm":
+        return int(load("warm_fn").main(request, sys.modules["_mcc_fn_call"], load))
+    channel = Channel(ANSWER)
     status = 0
     if request["mode"] == "names":
         channel.send(encode({"ok": True, "names": sorted(os.environ)}, load))
@@ -110,11 +112,13 @@ def describe(item: "dict[str, Any]", load: "Callable[[str], ModuleType]") -> "di
         return dict(load("fn_errors").failure(error, "import", item["target"], item["source"]))
 
 
-def call(request: "dict[str, Any]", load: "Callable[[str], ModuleType]") -> "tuple[str, int]":
-    """The answer's JSON, and the exit status."""
+def call(
+    request: "dict[str, Any]", load: "Callable[[str], ModuleType]", found: "Callable[..., object] | None" = None
+) -> "tuple[str, int]":
+    """The answer's JSON, and the exit status. *found* is the function where it is imported already."""
     stage = "import"
     try:
-        function = locate(request["target"], request["source"])
+        function = found or locate(request["target"], request["source"])
         stage = "signature"
         arguments, keywords, context = arrange(function, request, load)
         before = {key: encode(value, load) for key, value in (context or {}).items()}

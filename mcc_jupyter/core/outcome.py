@@ -36,6 +36,9 @@ class Outcome:
     failure: str | None = None
     traceback: str = ""
     mode: str = ""
+    """``process``; for a function ``warm`` (a fork of a process that has imported it) or ``cold``; ``cached``."""
+    mode_reason: str = ""
+    """Why a function ran in this mode."""
     cut: bool = False
     """Whether stdout was longer than ``limits.output_mb`` and its middle is gone."""
     redactions: Mapping[str, int] = field(default_factory=dict)

@@ -25,6 +25,7 @@ from .introspect import frames, limited
 from .launcher import Exit, Launcher, Stop
 from .output import Capture, Live, plain
 from .session import SessionStore
+from .warm import Functions
 
 Show = Callable[[Literal["stdout", "stderr"], str], None]
 """Called with each piece of output while the tool runs."""
@@ -87,18 +88,37 @@ class _Ended:
     exit: Exit
 
 
-def run(call: Call, *, launcher: Launcher, session: SessionStore, show: Show | None, stop: Stop | None) -> Outcome:
-    """Runs *call* and returns its outcome, also when the tool fails; an interrupt raises ``Interrupted`` with it."""
-    return _Running(call, launcher, session, show, stop).to_its_end()
+def run(
+    call: Call,
+    *,
+    launcher: Launcher,
+    session: SessionStore,
+    show: Show | None,
+    stop: Stop | None,
+    functions: Functions | None = None,
+) -> Outcome:
+    """Runs *call* and returns its outcome, also when the tool fails. an interrupt raises ``Interrupted`` with it.
+
+    *functions* are what is kept imported; without them a function always gets a new interpreter.
+    """
+    return _Running(call, launcher, session, show, stop, functions).to_its_end()
 
 
 class _Running:
     """One call on its way from a request to an outcome."""
 
     def __init__(
-        self, call: Call, launcher: Launcher, session: SessionStore, show: Show | None, stop: Stop | None
+        self,
+        call: Call,
+        launcher: Launcher,
+        session: SessionStore,
+        show: Show | None,
+        stop: Stop | None,
+        functions: Functions | None,
     ) -> None:
         self.call, self.tool = call, call.tool
+        self.functions = functions if isinstance(call.tool.body, Function) else None
+        self.mode, self.mode_reason = ("cold" if isinstance(call.tool.body, Function) else "process"), ""
         self.launcher, self.session = launcher, session
         self.show, self.stop = show, stop
         self.redactor = Redactor(call.plan.secrets)
@@ -149,7 +169,8 @@ class _Running:
             stopped=last.exit.stopped,
             failure=failure,
             traceback=traceback,
-            mode="cold" if is_function else "process",
+            mode=self.mode,
+            mode_reason=self.mode_reason,
             cut=bool(last.out.capture.omitted),
             redactions=dict(self.redactor.counts),
             notes=tuple(self.notes),
@@ -164,7 +185,13 @@ class _Running:
         out, err = self.watched("stdout", not piped), self.watched("stderr", True)
         out.raw = [] if piped else None
         try:
-            exit = self.launcher.run(request, stdout=out.feed, stderr=err.feed, stop=self.stop)
+            if self.functions is not None and request.result:
+                ran = self.functions.run(
+                    request, fresh=self.tool.fresh, stdout=out.feed, stderr=err.feed, stop=self.stop
+                )
+                exit, self.mode, self.mode_reason = ran.exit, ran.mode, ran.reason
+            else:
+                exit = self.launcher.run(request, stdout=out.feed, stderr=err.feed, stop=self.stop)
         except KeyboardInterrupt as interrupt:
             ended = getattr(interrupt, "exit", None)
             if ended is None:

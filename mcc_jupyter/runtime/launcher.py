@@ -50,6 +50,8 @@ class Launcher:
         self._process: subprocess.Popen[bytes] | None = None
         self._ready: list[socket.socket] = []
         self._idle: list[tuple[object, socket.socket]] = []
+        self._ahead = 0
+        """Confined supervisors that are on their way here."""
         self._isolation: Isolation | None = None
 
     def run(self, request: Request, *, stdout: Sink, stderr: Sink, stop: Stop | None = None) -> Exit:
@@ -74,6 +76,7 @@ class Launcher:
                             break
             finally:
                 call.close()
+            self.refill()
             exit = call.exit()
         if interrupts.count:
             interrupt = KeyboardInterrupt()
@@ -112,12 +115,7 @@ class Launcher:
                 if known == world:
                     del self._idle[at]
                     return slot
-        slot = self._taken(confined=request.isolation)
-        control = self._control
-        if request.isolation and control is not None:
-            with contextlib.suppress(OSError):  # the next one is made ready meanwhile
-                control.send(b"c", NOSIGNAL)
-        return slot
+        return self._taken(confined=request.isolation)
 
     def _taken(self, *, confined: bool) -> socket.socket:
         if self._owner != os.getpid():
@@ -141,19 +139,32 @@ class Launcher:
                 taken = self._idle.pop()[1]
         taken.close()
 
+    def refill(self) -> None:
+        """Has the next supervisor made ready: after a call, since a fork beside it costs the call its processor."""
+        with self._lock:
+            if self._control is not None and self._owner == os.getpid() and not (self._ahead or self._ready):
+                with contextlib.suppress(OSError):
+                    self._control.send(b"c", NOSIGNAL)
+                    self._ahead += 1
+
     def _receive(self, confined: bool) -> socket.socket:
         control = self._control or self._start()
         if not confined:
             control.send(b"o", NOSIGNAL)
+        elif not self._ahead:
+            control.send(b"c", NOSIGNAL)
+            self._ahead += 1
         while True:
             message, ancillary, _, _ = control.recvmsg(8, socket.CMSG_SPACE(4))
             if len(message) < 8:
                 raise ConnectionResetError
             kind, abi, holds, trouble = message[:4]
             if kind == ord("x"):
+                self._ahead = 0
                 raise OSError(trouble, os.strerror(trouble))
             slot = sockets(ancillary)[0]
             if kind == ord("c"):
+                self._ahead -= 1
                 self._isolation = Isolation(sys.platform, abi, *(bool(holds & 1 << bit) for bit in range(4)))
             if (kind == ord("c")) is confined:
                 return slot
@@ -178,6 +189,7 @@ class Launcher:
             ours.close()
             raise
         self._control = ours
+        self._ahead = 1  # it comes unasked
         atexit.register(self.close)
         return ours
 
@@ -202,7 +214,7 @@ class Launcher:
     def _close_slots(self) -> None:
         for slot in (*self._ready, *(slot for _, slot in self._idle)):
             slot.close()
-        self._ready, self._idle = [], []
+        self._ready, self._idle, self._ahead = [], [], 0
 
     def _forget(self) -> None:
         """In a forked child: the launcher is the parent's, and its lock may be held by a thread that is not here."""

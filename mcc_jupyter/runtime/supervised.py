@@ -36,6 +36,10 @@ _LOST_PATIENCE = 2.0
 """Seconds that the launcher has to end what a killed supervisor left, before the pipes are given up."""
 _PIECE_MS = 1
 """Milliseconds that the rest of a line is waited for."""
+_AT_ONCE = 20
+"""Milliseconds in which most processes end after their answer."""
+_TRIES = 8
+"""Supervisors that may have been killed while they waited."""
 _FULL_PIPES = 32
 """Reads after the report. A pipe holds one or, where it was made larger, sixteen of them; a process that could not be
 ended may go on writing."""
@@ -130,6 +134,8 @@ class Call:
         self.started = False
         self.running = False
         self.came = bytearray()
+        self.expected = False
+        self.answered = self.reminded = False
         self.report: dict[str, Any] | None = None
         self.error: str | None = None
         self.began = time.perf_counter()
@@ -139,9 +145,22 @@ class Call:
         if not self.started and not self.start(supply):
             return
         while self.running:
-            for fd, _ in self.poll.poll():
+            ready = self.poll.poll(self.patience())
+            for fd, _ in ready:
                 self.serve(fd)
+            if not ready:
+                self.lasting()
         self.drain()
+
+    def patience(self) -> int | None:
+        """Milliseconds to wait before ``lasting``: what is over by then needs no word, which would wake a process."""
+        return _AT_ONCE if self.answered and not self.reminded else None
+
+    def lasting(self) -> None:
+        """A process that has answered goes on; its end is to be seen to."""
+        assert self.socket is not None
+        self.reminded = True
+        _send(self.socket, b"a")
 
     def start(self, supply: Supply) -> bool:
         if self.stop.requested:
@@ -176,17 +195,16 @@ class Call:
     def sent(self, data: bytes, supply: Supply) -> socket.socket:
         """The socket of the supervisor that has got *data*. One that was killed while it waited is passed over."""
         self.supply = supply
-        for last in (False, False, True):
+        for _ in range(_TRIES):
             taken = supply.take(self.request)
             try:
-                count = taken.sendmsg([data], rights(self.given.values()), NOSIGNAL)
-                taken.sendall(memoryview(data)[count:], NOSIGNAL)
+                send(taken, data, self.given.values())
                 return taken
             except BaseException as error:
                 taken.close()
-                if last or not isinstance(error, ConnectionError):
+                if not isinstance(error, ConnectionError):
                     raise
-        raise AssertionError
+        raise ConnectionResetError
 
     def frame(self) -> dict[str, object]:
         request = self.request
@@ -198,7 +216,7 @@ class Call:
             "files": {_encode(name): content for name, content in request.files.items()},
             "limits": {name: value for name, value in limits.items() if value is not None},
             "timeout": request.limits.timeout if request.timeout is None else request.timeout,
-            "umask": _umask(),
+            "umask": umask(),
             "numbers": list(self.given),
         }
 
@@ -233,8 +251,7 @@ class Call:
             del self.sinks[fd]
             os.close(fd)
         if self.answer is not None and sink == self.answer.feed and (not chunk or self.answer.complete):
-            assert self.socket is not None
-            _send(self.socket, b"a")
+            self.answered = True
 
     def push(self, fd: int) -> None:
         try:
@@ -256,6 +273,9 @@ class Call:
         except OSError:
             chunk = b""
         self.came += chunk
+        if self.came[:8] == bytes(8):  # only to say that there will be a report
+            self.expected = True
+            del self.came[:8]
         if chunk and (len(self.came) < 8 or len(self.came) < 8 + int.from_bytes(self.came[:8], "big")):
             return
         self.running = False
@@ -374,6 +394,13 @@ def rights(descriptors: Iterable[int]) -> list[tuple[int, int, array.array[int]]
     return [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
 
 
+def send(taken: socket.socket, data: bytes, descriptors: Iterable[int]) -> None:
+    """All of *data*, the descriptors with its first byte."""
+    left = memoryview(data)[taken.sendmsg([data], rights(descriptors), NOSIGNAL) :]
+    if left:  # to send nothing fails, too, once the other end has done its work and is closed
+        taken.sendall(left, NOSIGNAL)
+
+
 def sockets(ancillary: Iterable[tuple[int, int, bytes]]) -> list[socket.socket]:
     """The sockets that came with a message."""
     found = []
@@ -422,7 +449,7 @@ def _memory(content: bytes) -> int | None:
 _umask_lock = threading.Lock()
 
 
-def _umask() -> int:
+def umask() -> int:
     """This process's umask. ``os.umask`` must set one to read it, which other threads would notice: the last resort."""
     try:
         fd = os.open("/proc/self/status", os.O_RDONLY)

@@ -38,7 +38,11 @@ from .loading import NO_FOLDER, load_files, load_notebook
 from .registry import Registry
 from .session import SessionStore
 from .sizes import environment_room
+from .warm import Functions
 from .workers import Workers, each
+
+_REMEMBERED = 64
+"""Tools whose last resolution is kept, to be used again while nothing it was made of has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,16 @@ class _Resolved:
     context: Context
     store: Mapping[str, object] = field(repr=False)
     parent: Mapping[str, str] = field(repr=False)
+    files: tuple[object, ...] = field(default=(), repr=False)
+    groups: frozenset[str] | None = None
+    reports: list[tuple[Tool, tuple[str, ...], Report]] = field(default_factory=list, repr=False, compare=False)
+    """The last report made of it, with what it was made of."""
+
+    def holds(self, tool: Tool, parent: object, store: object, files: tuple[object, ...], groups: object) -> bool:
+        """Whether it would come out the same: snapshots and parsed files are the same objects while unchanged."""
+        same = self.tool is tool and self.parent is parent and len(self.files) == len(files)
+        same = same and all(one is other for one, other in zip(self.files, files, strict=True))
+        return same and self.groups == groups and self.store == store
 
 
 class Toolbox:
@@ -81,6 +95,8 @@ class Toolbox:
         self._secrets: dict[str, str] = {}
         """Names by value: one name may have had several."""
         self._workers = Workers()
+        self._kept: Functions | None = None
+        self._last: dict[str, _Resolved] = {}
 
     # ---- declaring
 
@@ -283,10 +299,21 @@ class Toolbox:
                 self._launcher = Launcher(floor, python=self._interpreter)
             return self._launcher
 
+    def _functions(self) -> Functions | None:
+        """The functions that are kept imported (SPEC 7.3); None for a launcher of another kind."""
+        launcher = self.launcher
+        with self._lock:
+            if self._kept is None and isinstance(launcher, Launcher):
+                self._kept = Functions(launcher)
+            return self._kept
+
     def close(self) -> None:
         """Ends every running call and the launcher."""
         with self._lock:
             launcher, self._launcher = self._launcher, None
+            kept, self._kept = self._kept, None
+        if kept is not None:
+            kept.close()
         if launcher is not None:
             launcher.close()
         self._workers.close()
@@ -325,18 +352,24 @@ class Toolbox:
         return kept, list(result.problems), result.printed
 
     def _resolve(self, tool: Tool, *, pipes: bool = True) -> _Resolved:
-        parent = self.parent()
-        store = self.session.snapshot()
+        parent, store, groups = self.parent(), self.session.snapshot(), self.identity.caller
+        files = self._files.read(tool.env_files, pipes=pipes)
+        last = self._last.get(tool.key)
+        if last is not None and last.holds(tool, parent, store, files, groups):
+            return last
         built = context.build(tool.kind, store)
         resolution = policy.resolve(
             tool,
             parent=parent,
             floor=self.floor,
-            files=self._files.read(tool.env_files, pipes=pipes),
+            files=files,
             context=built,
-            groups=self.identity.caller,
+            groups=groups,
         )
-        return _Resolved(tool, resolution, built, store, parent)
+        if len(self._last) >= _REMEMBERED:
+            self._last.clear()
+        resolved = self._last[tool.key] = _Resolved(tool, resolution, built, store, parent, files, groups)
+        return resolved
 
     def _available(self, name: str) -> _Resolved:
         return _checked(self._ready(name))
@@ -381,7 +414,9 @@ class Toolbox:
             self._report(resolved),
             timeout,
         )
-        outcome = calls.run(call, launcher=self.launcher, session=self.session, show=show, stop=stop)
+        outcome = calls.run(
+            call, launcher=self.launcher, session=self.session, show=show, stop=stop, functions=self._functions()
+        )
         if key is not None and tool.cache_ttl is not None and outcome.ok:
             self._cache.put(key, outcome, tool, tool.cache_ttl)
         return outcome
@@ -404,7 +439,13 @@ class Toolbox:
             extra["withheld"] = policy.withheld(resolved.resolution, resolved.tool, resolved.parent)
             extra["programs"] = program_paths(resolved.tool, resolved.resolution)
         footer = self._footer(isolation=resolved.tool.isolation)
-        return report(resolved.tool, resolved.resolution, footer=footer, **extra)
+        for tool, known, made in resolved.reports:
+            if tool is resolved.tool and known == footer and not everything:
+                return made
+        made = report(resolved.tool, resolved.resolution, footer=footer, **extra)
+        if not everything:
+            resolved.reports[:] = [(resolved.tool, footer, made)]
+        return made
 
     def _footer(self, *, isolation: bool = True) -> tuple[str, ...]:
         """SPEC 11.5, 6.6: what these lines leave open, they say."""

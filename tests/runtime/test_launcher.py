@@ -330,7 +330,7 @@ def test_private_files_are_private_and_gone_afterwards(launcher: Launcher) -> No
     ran = Ran(launcher, sh(f"umask; {script}", files={"A": b"one\n", "B": b"two\n"}))
     *lines, path = ran.out.decode().splitlines()
 
-    assert lines == [f"{supervised._umask():04o}", f"600 {os.getuid()}", f"700 {os.getuid()}", "one", "two"]
+    assert lines == [f"{supervised.umask():04o}", f"600 {os.getuid()}", f"700 {os.getuid()}", "one", "two"]
     assert not Path(path).parent.exists()
 
 
@@ -1142,3 +1142,75 @@ def test_a_supervisor_that_cannot_be_had_is_an_error(monkeypatch: pytest.MonkeyP
 
     theirs.close()
     ours.close()
+
+
+class Dead:
+    """Gives sockets of supervisors that are gone."""
+
+    def __init__(self, *, closed: bool) -> None:
+        self.closed, self.taken = closed, 0
+
+    def take(self, _: Request) -> socket.socket:
+        ours, theirs = supervised.socketpair()
+        theirs.close()
+        if self.closed:
+            ours.close()
+        self.taken += 1
+        return ours
+
+    def give_back(self, _: Request, taken: socket.socket) -> None:
+        raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("closed", "times", "error"),
+    [(False, supervised._TRIES, "the launcher ended; call again"), (True, 1, "no process can be started: Bad file descriptor")],
+)
+def test_supervisors_that_are_gone_are_passed_over_a_few_times(closed: bool, times: int, error: str) -> None:
+    supply = Dead(closed=closed)
+    call = supervised.Call(sh(":"), bytearray().extend, bytearray().extend, Stop())
+    call.advance(supply)
+    call.close()
+
+    assert (supply.taken, call.exit().error) == (times, error)
+
+
+def test_a_frame_may_leave_in_two_parts() -> None:
+    class Narrow:
+        sent = b""
+
+        def sendmsg(self, parts: list[bytes], *_: object) -> int:
+            self.sent += parts[0][:3]
+            return 3
+
+        def sendall(self, rest: memoryview, _: int) -> None:
+            self.sent += rest
+
+    narrow = Narrow()
+    supervised.send(narrow, b"a whole frame", [])  # type: ignore[arg-type]
+
+    assert narrow.sent == b"a whole frame"
+
+
+def test_a_report_that_is_announced_or_never_comes() -> None:
+    call = supervised.Call(sh(":"), bytearray().extend, bytearray().extend, Stop())
+    call.socket, theirs = supervised.socketpair()
+    call.running = True
+    theirs.sendall(bytes(8))
+    call.receive()
+    assert (call.running, call.expected, call.came) == (True, True, b"")
+    call.poll.register(call.socket)
+    number = call.socket.fileno()
+    call.socket.sendall(b"an order that nobody reads")
+    theirs.close()  # with something unread, which resets the connection
+    call.receive()
+
+    assert (call.running, call.report, call.socket.fileno()) == (False, None, number)
+    call.socket.close()
+
+
+def test_a_forked_process_asks_a_launcher_of_its_own_what_holds() -> None:
+    launcher = Launcher(ENVIRON)
+    launcher._owner = -1
+    assert launcher.isolation.known
+    launcher.close()
