@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 REQUEST, ANSWER = 9, 8
 MOST_ITEMS = 100_000
 """How many items a generator may yield."""
+MOST = 10**4300
+"""An integer has fewer digits than this: Python reads no longer ones, because that takes ever longer."""
 
 _PLAIN = frozenset(
     "str int float bool list dict None NoneType Any object Optional Union List Dict typing class builtins".split()
@@ -80,7 +82,11 @@ def main(load: "Callable[[str], ModuleType]") -> int:
         for item in request["targets"]:
             answer = describe(item, load)
             flush()
-            channel.send(encode({"id": item["id"], **answer}, load))
+            try:
+                text = encode({"id": item["id"], **answer}, load)
+            except Trouble as trouble:  # a default or a choice that is no JSON
+                text = encode({"id": item["id"], **failed(trouble, "import", item, load)}, load)
+            channel.send(text)
     else:
         answer_text, status = call(request, load)
         flush()
@@ -109,7 +115,7 @@ def describe(item: "dict[str, Any]", load: "Callable[[str], ModuleType]") -> "di
         function = locate(item["target"], item["source"])
         return {"ok": True, **load("fn_describe").describe(function, load("fn_types"), load("fn_docs"))}
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is told
-        return dict(load("fn_errors").failure(error, "import", item["target"], item["source"]))
+        return failed(error, "import", item, load)
 
 
 def call(
@@ -131,9 +137,20 @@ def call(
         change, note = difference(before, context, load)
         return f'{{"ok":true,"value":{text},"context":{change},"notes":{note}}}', 0
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is told
-        answer = load("fn_errors").failure(error, stage, request["target"], request["source"])
+        answer = failed(error, stage, request, load)
         code = error.code if answer["kind"] == "exit" else 1  # type: ignore[attr-defined]
-        return encode(answer, load), code if isinstance(code, int) else int(code is not None)
+        return encode(answer, load), code if issubclass(type(code), int) else int(code is not None)
+
+
+def failed(
+    error: BaseException, stage: str, request: "dict[str, Any]", load: "Callable[[str], ModuleType]"
+) -> "dict[str, object]":
+    """The answer for *error*, even for one whose own attributes raise."""
+    try:
+        return dict(load("fn_errors").failure(error, stage, request["target"], request["source"]))
+    except BaseException:  # noqa: BLE001 - of the user's own making, as its class may be
+        name = type.__dict__["__name__"].__get__(type(error))
+        return {"ok": False, "error": f"{name}: (its text cannot be read)", "traceback": "", "kind": stage}
 
 
 def locate(target: str, source: "dict[str, str] | None") -> "Callable[..., object]":
@@ -252,7 +269,9 @@ class Writer:
         elif value is None or value is True or value is False:
             self.out("null" if value is None else "true" if value else "false")
         elif kind is int:
-            self.out(digits(value))  # type: ignore[arg-type]
+            if not -MOST < value < MOST:  # type: ignore[operator]
+                raise self.too_long(value, place)  # type: ignore[arg-type]
+            self.out(repr(value))
         elif kind is float:
             if value - value != 0:  # type: ignore[operator]
                 raise self.refused(f"`float` that is {value}", place, "JSON has no such number; return None or text")
@@ -315,6 +334,13 @@ class Writer:
         verb = "keep" if self.strict else "return"
         return Trouble("result", f"cannot {verb} a {what} at {where(self.root, place)}; {advice}")
 
+    def too_long(self, value: int, place: "tuple[Any, object] | None") -> Trouble:
+        from math import log10
+
+        verb = "keep" if self.strict else "return"
+        many = f"an integer of {int(log10(abs(value))) + 1:,} digits"
+        return Trouble("result", f"cannot {verb} {many} at {where(self.root, place)}; {verb} it as text")
+
 
 def where(root: str, place: "tuple[Any, object] | None") -> str:
     """``value['a'][2]``"""
@@ -326,20 +352,9 @@ def where(root: str, place: "tuple[Any, object] | None") -> str:
 
 
 def shown(key: object) -> str:
+    """A key as it is told; of a long one nothing, because a part of a secret could not be recognised as one."""
     text = repr(key)
-    return text if len(text) <= 42 else f"{text[:40]}…"
-
-
-def digits(number: int) -> str:
-    try:
-        return repr(number)
-    except ValueError:  # more than 4,300 digits, which Python 3.11 refuses: the limit guards parsers of foreign text
-        limit = sys.get_int_max_str_digits()
-        sys.set_int_max_str_digits(0)
-        try:
-            return repr(number)
-        finally:
-            sys.set_int_max_str_digits(limit)
+    return text if len(text) <= 42 else "…"
 
 
 def flush() -> None:
@@ -347,5 +362,5 @@ def flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (AttributeError, ValueError, OSError):  # the tool closed or replaced it
+        except BaseException:  # noqa: BLE001 - the tool closed it, or put something of its own there
             pass

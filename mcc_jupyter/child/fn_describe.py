@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 _JSON_TYPES = (str, int, float, bool, type(None), list, dict)
+_MOST = 10**4300  # as ``fn_call.MOST``
 
 
 def describe(function: Any, types: Any, docs: Any) -> Any:
@@ -77,7 +78,9 @@ def _tellable(value: Any, secrets: Any) -> Any:
         return all(_tellable(item, secrets) for item in value)
     if isinstance(value, str):
         return not any(secret == value or (len(secret) >= 8 and secret in value) for secret in secrets)
-    return not isinstance(value, float) or value - value == 0
+    if isinstance(value, float):
+        return value - value == 0
+    return value is None or -_MOST < value < _MOST
 
 
 def signature(function: Any) -> Any:

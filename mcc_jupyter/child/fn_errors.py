@@ -27,12 +27,15 @@ def failure(error: Any, stage: Any, target: Any, source: Any) -> Any:
         linecache.cache[source["filename"]] = (len(source["text"]), None, lines, source["filename"])
     if type(error).__module__.startswith("_mcc_fn_") and hasattr(error, "kind"):
         return {"ok": False, "error": str(error) + _near(error), "traceback": "", "kind": error.kind}
-    whole = traceback.TracebackException(type(error), error, error.__traceback__)
+    whole = _read(lambda: traceback.TracebackException(type(error), error, error.__traceback__), None)
+    if whole is None:  # an attribute of it raises: what the frames are is told by another one
+        whole = traceback.TracebackException(Exception, Exception("(its text cannot be read)"), error.__traceback__)
     frames = _trim(whole)
     kind = "exit" if stage == "exception" and isinstance(error, SystemExit) else stage
     if kind == "exit":
         code = error.code
-        text = f"the tool ended with sys.exit({'' if code is None else repr(code)}) and returned nothing"
+        shown = "" if code is None else _read(lambda: repr(code), f"a `{type(code).__name__}`")
+        text = f"the tool ended with sys.exit({shown}) and returned nothing"
     else:
         text = _text(error)
     if kind == "import":
@@ -49,17 +52,23 @@ def _text(error: Any) -> Any:
     name = kind.__qualname__
     if kind.__module__ not in ("builtins", "__main__"):
         name = f"{kind.__module__}.{name}"
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 - of the user's own making
-        text = "(its text cannot be read)"
+    text = _read(lambda: str(error), "(its text cannot be read)")
     lines = [f"{name}: {text}" if text else name]
-    notes = getattr(error, "__notes__", None)
-    lines += [str(note) for note in notes] if isinstance(notes, (list, tuple)) else []
+    notes = _read(lambda: getattr(error, "__notes__", None), None)
+    unread = "(a note cannot be read)"
+    lines += [_read(lambda: str(note), unread) for note in notes] if isinstance(notes, (list, tuple)) else []  # noqa: B023
     group = getattr(builtins, "BaseExceptionGroup", ())  # since Python 3.11
     for member in error.exceptions if isinstance(error, group) else ():
         lines += ["  " + line for line in _text(member).splitlines()]
     return "\n".join(lines)
+
+
+def _read(read: Any, otherwise: Any) -> Any:
+    """What *read* gives, or *otherwise* where the user's own code raises whatever it may."""
+    try:
+        return read()
+    except BaseException:  # noqa: BLE001
+        return otherwise
 
 
 class Stack(traceback.StackSummary):

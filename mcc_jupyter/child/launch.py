@@ -7,15 +7,17 @@
    environ of ours holds a value.
 2. Nothing survives. A supervisor ends what its tool left; the launcher does so for a supervisor that was killed; the
    keeper does so for a launcher that was killed. All watch the kernel, by the end of their socket and by a pidfd (a
-   process forked from the kernel keeps the socket open).
+   process forked from the kernel keeps the socket open). A tool may stop its supervisor: whoever is to end is
+   continued, and killed when it has not ended in time.
 3. Standard library only, Python 3.8 and later, started by path. This file is compiled at every start; the others are
    not.
 
 Command line: ``launch.py CONTROL KERNEL``, the descriptors of the control socket and of a pidfd of the kernel (or -1).
 Control socket, from the kernel: ``c`` for each slot that is wanted, ``o`` for one that is not confined. One confined
-slot comes unasked. Its end is the order to end everything. Back comes for each slot the descriptor of its call socket
-with eight bytes: ``c``, ``o`` or ``x`` (there is none, for the error that follows), Landlock's version, what holds
-(bits of ``confine.py``), an error number, zeros.
+slot comes unasked. ``k`` and the four bytes of a supervisor's number: it is to be killed, with all it watches. Its end
+is the order to end everything. Back comes for each slot the descriptor of its call socket with eight bytes: ``c``,
+``o`` or ``x`` (there is none, for the error that follows), Landlock's version, what holds (bits of ``confine.py``), an
+error number, the supervisor's number.
 Call socket, from the kernel: 8 bytes length and the descriptors, the frame (``marshal``, a dict), then orders of one
 byte: ``i`` interrupt (a second one kills), ``k`` kill, ``a`` the answer on descriptor 8 is complete, ``n`` it stays,
 without a time limit; its end means that the kernel is gone. Back comes one report in the same form: ``{status, stopped,
@@ -36,7 +38,11 @@ from _frozen_importlib_external import SourceFileLoader
 RESERVED = 20
 """Descriptors below stay taken, so that the tool's own numbers (0, 1, 2, 7, 8, 9) never hold one of ours."""
 PATIENCE = 3.0
-"""Seconds after the kernel's end until a launcher that does not end is killed."""
+"""Seconds after the kernel's end until a launcher that does not end is killed, and then its supervisors."""
+OVERDUE = 2.5
+"""Seconds until a launcher kills a supervisor that does not end: longer than one needs, shorter than the keeper's."""
+TICK = 200
+"""Milliseconds between two looks at who is overdue."""
 
 supervise = type(sys)("_mcc_supervise")
 supervise.__file__ = os.path.join(os.path.dirname(os.path.abspath(__file__)), "supervise.py")
@@ -57,11 +63,13 @@ class Launcher:
         self.poll.register(keeper, 0)  # nothing to read; it tells when the other end has gone
         self.socket = socket.socket(fileno=control)
         self.open, self.left = True, False
+        self.orders = b""
+        self.deadline = 0.0
 
     def run(self) -> None:
         self.fork("c")
         while self.open or self.left:
-            for fd, _ in self.poll.poll():
+            for fd, _ in self.poll.poll(TICK if self.deadline else None):
                 if fd == self.wakeup[0]:
                     if signal.SIGTERM in os.read(fd, 512):
                         self.finish()
@@ -72,6 +80,9 @@ class Launcher:
                     self.retire()
                 else:
                     self.finish()
+            if self.deadline and time.monotonic() > self.deadline:
+                for pid in self.supervisors:
+                    processes.kill(pid)
 
     def serve_control(self) -> None:
         try:
@@ -80,8 +91,17 @@ class Launcher:
             orders = b""
         if not orders:
             self.finish()
-        for order in orders.decode("ascii"):
-            self.fork(order)
+        self.orders += orders
+        while self.orders:
+            if self.orders[:1] != b"k":
+                self.orders, order = self.orders[1:], self.orders[:1]
+                self.fork(order.decode("ascii"))
+            elif len(self.orders) < 5:
+                break
+            else:
+                self.orders, number = self.orders[5:], int.from_bytes(self.orders[1:5], sys.byteorder)
+                if number in self.supervisors:  # not reaped, so that it is still the one that was meant
+                    processes.kill(number)
 
     def fork(self, kind: str) -> None:
         # A signal for the supervisor must not be taken for one of ours before it has its own pipe.
@@ -133,8 +153,9 @@ class Launcher:
     def finish(self) -> None:
         """The kernel has gone or wants no more: every supervisor ends its call at once."""
         self.ignore(self.control, self.kernel)
+        self.deadline = self.deadline or time.monotonic() + OVERDUE
         for pid in self.supervisors:
-            os.kill(pid, signal.SIGTERM)
+            end(pid)
 
     def ignore(self, *descriptors: int) -> None:
         self.open = False
@@ -182,7 +203,7 @@ class Keeper:
 
     def run(self) -> None:
         while self.left:
-            for fd, _ in self.poll.poll(200 if self.deadline else None):
+            for fd, _ in self.poll.poll(TICK if self.deadline else None):
                 if fd == self.registry:
                     self.read()
                 elif fd == self.kernel:
@@ -191,13 +212,17 @@ class Keeper:
                 elif signal.SIGTERM in os.read(fd, 512):
                     self.finish(0.0)
             self.reap()
-            if self.deadline and time.monotonic() > self.deadline and self.launcher:
+            late = time.monotonic() - self.deadline if self.deadline else 0.0
+            if late > 0 and self.launcher:
                 processes.kill(self.launcher)
+            if late > PATIENCE:
+                for pid in self.own():
+                    processes.kill(pid)
 
     def finish(self, patience: float) -> None:
         self.deadline = time.monotonic() + patience
         for pid in self.own():
-            processes.kill(pid, signal.SIGTERM)
+            end(pid)
 
     def read(self) -> None:
         """Which processes are supervisors: each tells its number before it takes a call."""
@@ -244,11 +269,17 @@ class Keeper:
                 if pid not in mine:
                     processes.kill(pid)
                 elif self.deadline:
-                    processes.kill(pid, signal.SIGTERM)
+                    end(pid)
 
 
 def offer(kind: str, abi: int, holds: int, trouble: int) -> bytes:
-    return kind.encode() + bytes((min(abi, 255), holds, min(trouble, 255))) + bytes(4)
+    return kind.encode() + bytes((min(abi, 255), holds, min(trouble, 255))) + os.getpid().to_bytes(4, sys.byteorder)
+
+
+def end(pid: int) -> None:
+    """The order to end everything, also for one that its tool has stopped."""
+    processes.kill(pid, signal.SIGTERM)
+    processes.kill(pid, signal.SIGCONT)
 
 
 def refusal(trouble: int) -> str | None:

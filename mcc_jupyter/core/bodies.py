@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from .curl_text import file_notes, variables
 from .fields import Note
 from .reading import Node
 from .shell_template import spans
 from .shell_text import argument, one_line, plain_words, prepare
 from .template import doubts, is_template, problems, undefined_names
-from .tool import MISSING, WARNING, Argv, Curl, Function, Param, Shell
+from .tool import WARNING, Argv, Curl, Function, Param, Shell
 
 Body = Shell | Argv | Curl | Function
 
@@ -80,7 +81,17 @@ def _curl(node: Node, scope: Scope, stdin: bool) -> Curl:
         shell = _shell(node, scope, written, f'curl {options} "{_inside_quotes(rest)}"')
         return Curl(shell, (*options.split(), argument(rest)[0]))
     shell = _shell(node, scope, written, f"curl {options} {rest}")
-    return Curl(shell, plain_words(f"{options} {rest}", params=scope.types))
+    words = plain_words(f"{options} {rest}", params=scope.types)
+    for name in variables(rest) if words is None else ():
+        if name not in scope.floor and (scope.provided(name) or any(name == item.name for item in shell.references)):
+            scope.note(
+                node,
+                f"{WARNING}{name} reaches curl's command line, because the text needs a shell; "
+                "keep to plain arguments, with `transform` for what comes after a pipe",
+            )
+    for note in file_notes(rest, scope.types):
+        scope.note(node, note)
+    return Curl(shell, words)
 
 
 def transform(node: Node, scope: Scope) -> Shell:
@@ -118,14 +129,14 @@ def _argv(node: Node, scope: Scope) -> Argv:
         scope.inspect(item, text)
         if not _is_wrong(item, scope, text):
             template, names = argument(text)
-            for name in (*(name for name in names if name not in scope.floor), *_overrides_in(text, scope)):
+            for name in (*(name for name in names if name not in scope.floor), *_hidden_in(text, scope)):
                 item.wrong(f"`{name}` may not stand in an argument list; use env, and write `exec` as one text")
             templates.append(template)
     return Argv(written, tuple(templates))
 
 
-def _overrides_in(text: str, scope: Scope) -> Iterator[str]:
-    hidden = {param.name for param in scope.params if param.override is not MISSING}
+def _hidden_in(text: str, scope: Scope) -> Iterator[str]:
+    hidden = {param.name for param in scope.params if param.is_hidden}
     return (name for name in undefined_names(text) if name in hidden) if hidden and is_template(text) else iter(())
 
 

@@ -52,6 +52,7 @@ _LISTS = {
 _TEXTS = {"--cwd": "cwd", "--description": "description"}
 _YAML = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:- +)?(?:exec|curl|fn|tools|name):(?:\s|\Z)")
 """The first line of a body that says something is a declaration's, not a script's."""
+_BEGINS_TAG = re.compile(r"\{(?=[{%#])")
 _PARAM = re.compile(r"(?P<name>[^:=?]+)(?P<optional>\?)?(?::(?P<type>[^=]+))?(?:=(?P<default>.*))?", re.S)
 
 
@@ -78,10 +79,8 @@ def parse_sh(line: str, body: str) -> dict[str, object]:
     given = _read(line, SH_OPTIONS)
     if given.words and not given.problems:
         given.wrong("", "takes options only; the commands stand in the cell")
-    text = _lines(body)
-    if re.search(r"\{[{%#]", text) and "endraw" not in text:
-        text = f"{{% raw %}}{text}{{% endraw %}}"
-    return _tool(given, SH_NAME, text)
+    # Not `raw`: a body may hold the words that end it, and it takes away white space at its ends.
+    return _tool(given, SH_NAME, _BEGINS_TAG.sub("{{ '{' }}", _lines(body)))
 
 
 def _lines(body: str) -> str:

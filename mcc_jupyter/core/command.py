@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import marshal
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from .context import encode, encode_bytes
-from .curl_config import config
+from .curl_config import LONGEST_LINE, TooLong, config
 from .errors import ArgumentError, ToolUnavailable
 from .names import is_known_not_secret
 from .policy import command_references
@@ -223,17 +223,53 @@ def _shell_request(tool: Tool, where: str, shell: Shell, base: Request, argument
 def _curl_request(
     tool: Tool, curl: Curl, base: Request, arguments: Mapping[str, object], bindings: Mapping[str, Binding]
 ) -> tuple[Request, tuple[str, ...]]:
-    # The private file's path is known to the shell only, so a text that names it is left to the shell.
-    if curl.words is None or any("MCC_SESSION_FILE" in word for word in curl.words):
+    if curl.words is None:
         return _shell_request(tool, "curl", curl.shell, base, arguments), ()
-    lookup = _Lookup(tool, bindings, argv=False)
-    written = config([_render(tool, "curl", word, arguments, lookup) for word in curl.words])
-    if written is None:
-        note = "curl: an unknown option or a very long argument; the arguments reach curl by its command line"
-        return _shell_request(tool, "curl", curl.shell, base, arguments), (note,)
+    # From here on no shell reads an argument: what stands in quotes for the shell would be code for it again.
+    lookup = _Lookup(tool, bindings, argv=False, path=_PATH if "MCC_SESSION_FILE" in base.files else None)
+    words = [_render(tool, "curl", word, arguments, lookup) for word in curl.words]
     # Only as the very first argument it keeps curl from reading ~/.curlrc.
     first = ("-q",) if "-q" in curl.words or "--disable" in curl.words else ()
+    try:
+        written = config(words)
+    except TooLong as error:
+        raise ArgumentError(
+            f"Tool {tool.name!r}: curl: an argument takes {error.size:,} bytes, and a line of curl's config file "
+            f"may have {LONGEST_LINE:,}; send it with `stdin: true` or from a file"
+        ) from None
+    if written is None:
+        for name in (*lookup.hidden, *_hidden_parameters(tool, curl.words)):
+            raise ArgumentError(
+                f"Tool {tool.name!r}: curl: an option that is not known or lacks its argument brings the arguments "
+                f"to curl's command line, where `{name}` may not stand; check the options"
+            )
+        note = "curl: an option that is not known or lacks its argument; the arguments reach curl by its command line"
+        return replace(base, argv=("curl", *first, *words)), (note,)
+    if "MCC_SESSION_FILE" in lookup.hidden:
+        return replace(base, argv=("/bin/sh", PAYLOAD), payload=_with_path(first, written)), ()
     return replace(base, argv=("curl", *first, "--config", PAYLOAD), payload=written), ()
+
+
+_PATH = "\ufdd2"
+"""Stands for the private file's path, which only the started process knows: a noncharacter, which no text needs."""
+
+
+def _with_path(first: tuple[str, ...], written: bytes) -> bytes:
+    """A script that gives curl the config file *written* with the path in it.
+
+    Every line begins with ``-``, so that none ends the here-document, in which only the path is left to the shell.
+    """
+    text = re.sub(rb"[\\$`]", rb"\\\g<0>", written).replace(_PATH.encode(), b"${MCC_SESSION_FILE}")
+    options = " ".join((*first, "--config", "/dev/fd/7"))
+    return _CLOSE_PAYLOAD + f"curl {options} 7<<E\n".encode() + text + b"E\n"
+
+
+def _hidden_parameters(tool: Tool, templates: tuple[str, ...]) -> Iterator[str]:
+    """Parameters in *templates* whose value the caller never sees."""
+    from .template import undefined_names
+
+    hidden = {param.name for param in tool.params if param.is_hidden}
+    return (name for template in templates if hidden for name in undefined_names(template) if name in hidden)
 
 
 def _function_request(
@@ -275,14 +311,23 @@ def _target(body: Function) -> dict[str, object]:
 class _Lookup:
     """``mcc_env`` of a template: what ``$NAME`` stands for where no shell expands it."""
 
-    def __init__(self, tool: Tool, bindings: Mapping[str, Binding], *, argv: bool) -> None:
-        self._tool, self._bindings, self._argv = tool, bindings, argv
+    def __init__(
+        self, tool: Tool, bindings: Mapping[str, Binding], *, argv: bool, path: str | None = None
+    ) -> None:
+        self._tool, self._bindings, self._argv, self._path = tool, bindings, argv, path
+        self.hidden: dict[str, None] = {}
+        """What it gave that may not stand in an argv, by name."""
 
     def __call__(self, name: str, default: str | None = None, if_empty: bool = False) -> str:
+        if name == "MCC_SESSION_FILE" and self._path is not None:
+            self.hidden[name] = None
+            return self._path
         binding = self._bindings.get(name)
         if binding is None or (if_empty and not binding.value):
             return f"${{{name}}}" if default is None else default
         source = binding.provenance.source
+        if binding.secret or source in (Source.ENV_FILE, Source.REFERENCE):
+            self.hidden[name] = None
         if self._argv and (binding.secret or source is Source.ENV_FILE):
             raise ArgumentError(
                 f"Tool {self._tool.name!r}: exec: {name} comes from {source} here, and a value "

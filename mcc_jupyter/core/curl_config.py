@@ -3,8 +3,8 @@
 curl reads the file from a descriptor, so that no argument, and no value in one, is in an argv. Options keep their
 order, because for curl the order of ``-o``, ``-d``, ``--next`` and addresses has a meaning.
 
-``config`` answers None where the command line is surer: for an option this file does not know, since whether it takes
-an argument would be a guess, and for a long argument, since many a curl gives up at a config line of 100 KiB.
+``config`` answers None for an option this file does not know, since whether it takes an argument would be a guess. It
+refuses a long argument, since many a curl gives up at a config line of 100 KiB.
 """
 
 from __future__ import annotations
@@ -52,21 +52,29 @@ _SHORT_FLAGS = frozenset("aqfgGI0ik46jlLMnNZ#pJORSs23Bv1:V")
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\t": "\\t", "\n": "\\n", "\r": "\\r", "\v": "\\v"})
 
 
-_LONGEST_LINE = 100 * 1024 - 1
+LONGEST_LINE = 100 * 1024 - 1
 """Bytes of a config line, its newline among them, that every curl reads."""
 
-_LONGEST_ARGUMENT = 128 * 1024 - 1
-"""Bytes of one argument on a command line."""
+
+class TooLong(Exception):
+    """An argument that no curl is sure to take; ``size`` is in bytes, as it would stand in the file."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        super().__init__(size)
 
 
 def config(words: Sequence[str]) -> bytes | None:
-    """The config file that stands for ``curl WORDS…``, or None where the command line is the surer way."""
+    """The config file that stands for ``curl WORDS…``, or None where an option is not known. Raises ``TooLong``."""
+    lines: list[bytes] | None
     try:
-        lines = [f"{line}\n".encode("utf-8", "surrogateescape") for line in _lines(iter(words))]
+        lines = [_encoded(f"{line}\n") for line in _lines(iter(words))]
     except _Unknown:
-        return None
-    too_long = max(map(len, lines), default=0) > _LONGEST_LINE
-    return None if too_long and max(map(_size, words)) <= _LONGEST_ARGUMENT else b"".join(lines)
+        lines = None
+    longest = max(map(len, map(_encoded, words) if lines is None else lines), default=0)
+    if longest > LONGEST_LINE:
+        raise TooLong(longest)
+    return None if lines is None else b"".join(lines)
 
 
 class _Unknown(Exception):
@@ -108,8 +116,8 @@ def _next(words: Iterator[str]) -> str:
     return found
 
 
-def _size(word: str) -> int:
-    return len(word.encode("utf-8", "surrogateescape"))
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _quoted(word: str) -> str:

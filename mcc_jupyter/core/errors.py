@@ -128,14 +128,23 @@ class PolicyError(MccError):
     http_status = 403
 
 
-def near(word: str, known: object, *, reach: int = 3, cutoff: float = 0.6) -> str:
+class InternalError(MccError):
+    """A mistake of this package: the text says where, and holds nothing of what it was about."""
+
+    code = "internal"
+    exit_status = 70
+    http_status = 500
+
+
+def near(word: object, known: object, *, reach: int = 3, cutoff: float = 0.6) -> str:
     """`` (did you mean `env`?)`` when a known word is close to *word*, else nothing (SPEC 2.6).
 
     Words whose length differs by more than *reach* characters are not looked at, and of the others 2,000 at most.
     """
     from difflib import get_close_matches
 
+    text = str(word)  # what a caller gave as a name may be anything
     words = map(str, known)  # type: ignore[call-overload]
-    candidates = [item for item in words if abs(len(item) - len(word)) <= reach]
-    found = get_close_matches(word, candidates[:2000], n=1, cutoff=cutoff)
+    candidates = [item for item in words if abs(len(item) - len(text)) <= reach]
+    found = get_close_matches(text, candidates[:2000], n=1, cutoff=cutoff)
     return f" (did you mean `{found[0]}`?)" if found else ""

@@ -95,7 +95,7 @@ def withheld(resolution: Resolution, tool: Tool, parent: Mapping[str, str]) -> t
     """Parent names that this tool does not get, sorted (SPEC 11.1 ``--all``)."""
     known = resolution.bindings.keys() | resolution.refused.keys()
     renamed = {grant.parent for grant in (*tool.required_env, *tool.optional_env) if grant.child in resolution.bindings}
-    return tuple(sorted(name for name in parent if name not in known and name not in renamed))
+    return tuple(sorted(name for name in parent if name and name not in known and name not in renamed))
 
 
 # ---- the layers, in their order
@@ -163,7 +163,7 @@ def _passthrough_layer(tool: Tool, parent: Mapping[str, str]) -> Iterator[_Offer
     exact = frozenset(pattern for pattern in patterns if not names.has_wildcard(pattern))
     matches = names.any_of(patterns).match
     for name, value in parent.items():
-        if not matches(name):
+        if not name or not matches(name):  # `env =x` gives a variable without a name
             continue
         named = name in exact
         if value.startswith("()") and not named:
@@ -180,7 +180,11 @@ def _grant_layer(tool: Tool, parent: Mapping[str, str]) -> Iterator[_Offer]:
             value = parent.get(grant.parent)
             if value is not None:
                 rule = field_name if grant.child == grant.parent else f"{field_name} (from {grant.parent})"
-                yield _Offer(grant.child, value, classify(value), rule, _may_be_secret(tool, grant.child))
+                # Under another name it is what it was: the two names have to agree that it is no secret.
+                secret = grant.child not in tool.never_redact and not (
+                    names.is_known_not_secret(grant.child) and names.is_known_not_secret(grant.parent)
+                )
+                yield _Offer(grant.child, value, classify(value), rule, secret)
 
 
 def command_references(tool: Tool) -> tuple[Reference, ...]:

@@ -49,7 +49,7 @@ class Redactor:
         if isinstance(value, list):
             return [self.data(item) for item in value]
         if isinstance(value, int | float) and not isinstance(value, bool):
-            written = _number(value)
+            written = str(value)  # a ValueError for more digits than Python writes
             return self.text(written) if self.holds_secret(written) else value
         return value
 
@@ -133,12 +133,3 @@ class Stream:
         safe, self._covered = self._redactor._marked(data, spans, self._shown, wait, self._covered)
         self._kept, self._shown = data[keep:], wait - keep
         return safe
-
-
-def _number(value: float) -> str:
-    try:
-        return str(value)
-    except ValueError:  # more than the 4,300 digits that Python writes of an integer
-        from decimal import Decimal
-
-        return str(Decimal(value))

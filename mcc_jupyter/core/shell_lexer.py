@@ -63,6 +63,7 @@ class Place:
     quote: Quote
     command: Command
     index: int
+    backquoted: bool
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -78,7 +79,6 @@ class Expansion(Place):
     """The same, read."""
     escaped: bool
     """Written ``$$NAME``; ``start`` is the first ``$``."""
-    backquoted: bool
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -97,7 +97,8 @@ class Tag(Place):
 class Script:
     """All that ``lex`` found. ``plain``: one command at most, and no word or operator that needs a shell."""
 
-    masked: str
+    source: str = field(repr=False)
+    masked: str = field(repr=False)
     commands: list[Command] = field(default_factory=list)
     expansions: list[Expansion] = field(default_factory=list)
     tags: list[Tag] = field(default_factory=list)
@@ -135,7 +136,7 @@ class _Lexer:
     def __init__(self, text: str) -> None:
         self.source = text
         self.text, self.gone, self.spans = mask(text)
-        self.found = Script(self.text)
+        self.found = Script(text, self.text)
         self.at, self.end = 0, len(text)
         self.command = Command()
         self.word: Word | None = None
@@ -338,6 +339,7 @@ class _Lexer:
             quote=quote,
             command=self.command,
             index=len(self.command.words),
+            backquoted=self.backquotes > 0,
             text=self.source[span.start : span.end],
             leads=self.word is None and not self.redirecting,
         )

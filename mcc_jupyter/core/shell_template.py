@@ -137,6 +137,17 @@ class Exposure:
         """Textual names that pass through ``quote``."""
         return list(dict.fromkeys(name for found in _quotes(tree) if found.node for name in self.unquoted(found.node)))
 
+    def leading(self, text: str) -> str:
+        """The parameter that the expression *text* shows as its caller wrote it; empty where there is more to it."""
+        from jinja2 import nodes
+
+        tree = _parse(text)
+        output = tree.body[0] if tree is not None and tree.body else None
+        node = output.nodes[0] if isinstance(output, nodes.Output) else None
+        while isinstance(node, nodes.Filter) and node.name not in (*_NUMBERS, "tojson", "urlencode", "map"):
+            node = node.node
+        return node.name if isinstance(node, nodes.Name) and self._types.get(node.name) in ("str", "any") else ""
+
     def is_list(self, name: str) -> bool:
         return self._types[name] in ("list", "any")
 

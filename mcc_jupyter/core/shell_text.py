@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .references import scan
+from .shell_code import SCRIPTING, SHELLS, arguments, code_reader
 from .shell_lexer import Expansion, Quote, Script, Tag, Word, lex
 from .shell_template import GONE, TAG, Exposure, spans
 from .tool import WARNING, Reference
@@ -101,8 +102,6 @@ def _obstacle(found: Expansion, text: str) -> str | None:
 
 
 _READERS = frozenset("eval ssh awk gawk mawk nawk jq gojq jaq yq trap envsubst".split())
-_SHELLS = re.compile(r"(?:ba|da|a|k|mk|z|fi)?sh|su|busybox|python[\d.]*|pypy[\d.]*", re.A)
-_SCRIPTING = re.compile(r"perl|ruby|node|php|lua|Rscript|julia|osascript", re.A)
 
 
 def _reader(found: Expansion, text: str) -> str | None:
@@ -115,8 +114,8 @@ def _reader(found: Expansion, text: str) -> str | None:
         program = (word.literal or "").rpartition("/")[2]
         if program in _READERS:
             return program
-        letters = "eEpr" if _SCRIPTING.fullmatch(program) else "c"
-        if letters == "c" and not (_SHELLS.fullmatch(program) or (at == 0 and word.literal is None)):
+        letters = "eEpr" if SCRIPTING.fullmatch(program) else "c"
+        if letters == "c" and not (SHELLS.fullmatch(program) or (at == 0 and word.literal is None)):
             continue
         for option in words[at + 1 :]:
             flag = re.match(rf"-[A-Za-z]*[{letters}]", text[option.start : option.end], re.A)
@@ -151,26 +150,23 @@ def _warnings(script: Script, params: Mapping[str, str]) -> Iterator[str]:
         for name in bare:
             place, outside = (f" {tag.quote.value}", " outside quotes") if inside else ("", "")
             yield f"{danger} `{name}`{place}; write {{{{ {name} | quote }}}}{outside}"
+        reader = code_reader(tag, script.source)
         for name in exposure.quoted(tree):
             if inside:
                 yield f"{danger} `{name}`, which `quote` does not protect {tag.quote.value}; take it out of there"
+            elif tag.backquoted:
+                yield f"{danger} `{name}`, which `quote` does not protect in backquotes; use $( ) instead of backquotes"
+            elif reader is not None:
+                yield f"{danger} `{name}`, because {reader[0]} reads it as code; {reader[1]}"
             elif not bare and _may_be_an_option(tag):
                 yield f"{WARNING}a caller can give options through `{name}`; write -- before {{{{ {name} | quote }}}}"
 
 
 def _may_be_an_option(tag: Tag) -> bool:
-    words = [word.literal or "" for word in _arguments(tag.command.words[: tag.index])]
+    words = [word.literal or "" for word in arguments(tag.command.words[: tag.index])]
     if not tag.leads or not words or words[0] in _WITHOUT_OPTIONS or "--" in words:
         return False
     return re.fullmatch(r"-[A-Za-z0-9]|--[\w-]+", words[-1]) is None  # what follows `-H` is its value
-
-
-def _arguments(words: list[Word]) -> list[Word]:
-    """The words of a command without the assignments before it."""
-    for at, word in enumerate(words):
-        if not isinstance(word.pieces[0], str) or not re.match(r"[A-Za-z_]\w*=", word.pieces[0], re.A):
-            return words[at:]
-    return []
 
 
 def programs(text: str) -> tuple[str, ...]:
@@ -178,7 +174,7 @@ def programs(text: str) -> tuple[str, ...]:
     script = lex(text)
     found: dict[str, None] = {}
     for command in sorted(script.commands, key=lambda command: command.words[0].start):
-        words = [word.literal for word in _arguments(command.words)]
+        words = [word.literal for word in arguments(command.words)]
         while words and (words[0] in ("exec", "command") or (words[0] or "").startswith("-")):
             del words[0]
         if words and words[0] and words[0] not in _BUILTIN and words[0] not in script.functions:

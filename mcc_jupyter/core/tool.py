@@ -75,6 +75,11 @@ class Param:
     """A JSON Schema fragment read off a signature; None: made of ``type`` and ``enum``."""
     given: frozenset[str] = frozenset()
 
+    @property
+    def is_hidden(self) -> bool:
+        """Whether its value, or the default of one, is nothing a caller may see."""
+        return self.override is not MISSING or self.default_hidden
+
 
 @dataclass(frozen=True, slots=True)
 class Shell:

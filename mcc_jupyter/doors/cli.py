@@ -15,6 +15,7 @@ from typing import Literal
 from .. import __version__
 from ..core.errors import MccError, UnknownTool, near
 from ..runtime.current import toolbox_for
+from ..runtime.guard import guarded
 from ..runtime.parent import Parent
 from ..runtime.toolbox import Toolbox
 
@@ -25,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit status: 0, an error's own, or 130 after an interrupt."""
     options = _parser().parse_args(arguments)
     try:
-        return _run(options)
+        return guarded(_run)(options)
     except MccError as error:
         print(error, file=sys.stderr)
         return error.exit_status

@@ -18,7 +18,9 @@ from ..core.report import Report
 from ..core.tool import MISSING, Function, Origin, Tool
 from ..runtime.answers import Added
 from ..runtime.calls import Show
+from ..runtime.checks import check_map, check_name
 from ..runtime.current import cell_origin, toolbox_for
+from ..runtime.guard import guarded, guarded_async
 from ..runtime.parent import Parent
 from ..runtime.toolbox import Toolbox
 
@@ -28,26 +30,30 @@ _TAIL = 4000
 """Characters of a failed command's output that are shown."""
 
 
+@guarded
 def toolbox() -> Toolbox:
     """The current toolbox: the running shell's, or this process's."""
     return toolbox_for(_shell(), _parent)
 
 
+@guarded
 def call(name: str, arguments: Mapping[str, object] | None = None, *, timeout: float | None = None) -> Outcome:
     """Calls a tool; a failed call is an outcome too, with ``ok`` false.
 
     *timeout* in seconds goes before the tool's own. Raises ``UnknownTool``, ``ToolUnavailable`` and ``ArgumentError``.
     """
     box = toolbox()
-    return box.call(name, arguments, timeout=timeout, show=_shown(box.registry.find(name)))
+    return box.call(name, arguments, timeout=timeout, show=_shown(box.registry.find(check_name(name))))
 
 
+@guarded_async
 async def acall(name: str, arguments: Mapping[str, object] | None = None, *, timeout: float | None = None) -> Outcome:
     """``call`` for ``await``: the event loop stays free; cancelling ends the tool."""
     box = toolbox()
-    return await box.acall(name, arguments, timeout=timeout, show=_shown(box.registry.find(name)))
+    return await box.acall(name, arguments, timeout=timeout, show=_shown(box.registry.find(check_name(name))))
 
 
+@guarded
 def map(  # the field's name for it; the built-in is not used in this module
     name: str,
     arguments: Sequence[Mapping[str, object]],
@@ -60,6 +66,7 @@ def map(  # the field's name for it; the built-in is not used in this module
 
     The progress bar is tqdm's (``pip install mcc_jupyter[progress]``); without tqdm there is none.
     """
+    check_map(arguments, workers)
     bar = _bar(len(arguments), name) if progress else None
     try:
         return toolbox().map(
@@ -70,12 +77,14 @@ def map(  # the field's name for it; the built-in is not used in this module
             bar.close()
 
 
+@guarded
 def load(*paths: str) -> tuple[str, ...]:
     """Declares the tools of YAML files, folders and globs; returns their keys. Raises ``DeclarationError``."""
     added = toolbox().load(*paths)
     return tuple(tool.key for tool in added.raise_for_problems().tools)
 
 
+@guarded
 def report(name: str, *, everything: bool = False) -> Report:
     """What the tool would get, by name; *everything* adds withheld names and program paths."""
     return toolbox().report(name, everything=everything)
@@ -90,6 +99,7 @@ class CallableTool:
         if function is not None:
             self.__wrapped__ = function
 
+    @guarded
     def __call__(self, *args: object, **kwargs: object) -> Any:
         outcome = call(self._key, self._named(args, kwargs))
         if not outcome.ok and not isinstance(self._tool.body, Function) and outcome.stdout:
@@ -97,6 +107,7 @@ class CallableTool:
             _write("stdout", outcome.stdout[-_TAIL:])
         return outcome.raise_for_failure().value
 
+    @guarded
     def _named(self, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, object]:
         if not args:
             return kwargs
@@ -149,8 +160,9 @@ class Tools:
             raise AttributeError(name)
         return self[name]
 
+    @guarded
     def __getitem__(self, name: str) -> CallableTool:
-        return CallableTool(toolbox().registry.find(name).key)
+        return CallableTool(toolbox().registry.find(check_name(name)).key)
 
     def __contains__(self, name: object) -> bool:
         return any(name in (tool.name, tool.key) for tool in toolbox().registry)
@@ -185,6 +197,7 @@ def tool(
     return _declare(function, {})
 
 
+@guarded
 def _declare(function: object, fields: Mapping[str, object]) -> CallableTool:
     from ..core.standalone import extract
 
@@ -274,6 +287,7 @@ class _Session(MutableMapping[str, Any]):
     def __getitem__(self, key: str) -> Any:
         return toolbox().session[key]
 
+    @guarded
     def __setitem__(self, key: str, value: object) -> None:
         toolbox().session[key] = value
 
@@ -286,6 +300,7 @@ class _Session(MutableMapping[str, Any]):
     def __len__(self) -> int:
         return len(toolbox().session)
 
+    @guarded
     def clear(self) -> None:
         toolbox().session.clear()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ..core import command
@@ -21,9 +21,9 @@ from ..core.report import Report
 from ..core.resolution import Resolution
 from ..core.tool import Function, Tool
 from .hints import mentions, program_paths
-from .introspect import frames, limited
+from .introspect import frames, limited, start_error
 from .launcher import Exit, Launcher, Stop
-from .output import Capture, Live, plain
+from .output import Capture, Colours, Live, plain
 from .session import SessionStore
 from .warm import Functions
 
@@ -60,12 +60,13 @@ class _Watched:
     raw: list[bytes] | None = None
     """What ``transform`` gets, as a pipe would carry it: not redacted."""
     size: int = 0
+    colours: Colours = field(default_factory=Colours)
 
     def feed(self, chunk: bytes) -> None:
         self.size += len(chunk)
         if self.raw is not None and self.size <= TRANSFORM_BYTES:
             self.raw.append(chunk)
-        self._pass_on(self.stream.feed(chunk))
+        self._pass_on(self.stream.feed(self.colours.feed(chunk)))
 
     def close(self) -> None:
         self._pass_on(self.stream.close())
@@ -147,9 +148,12 @@ class _Running:
         value: object = None
         if failure is None:
             try:
-                value = self.redactor.data(answer.get("value")) if returned else plain(stdout)
+                # Once more, because what is left out of plain text could join the halves of a secret.
+                value = self.redactor.data(answer.get("value")) if returned else self.redactor.text(plain(stdout))
             except RecursionError:
                 failure = "failed: its result is nested too deeply"
+            except ValueError:  # this process was told to write fewer digits than Python does of itself
+                failure = "failed: its result holds a number of too many digits"
         if failure is None:
             self.write_back(answer)
         else:
@@ -200,6 +204,8 @@ class _Running:
         finally:
             out.close()
             err.close()
+        if exit.error is not None:
+            exit = replace(exit, error=start_error(self.tool, exit.error, self.redactor))
         self.notes += exit.notes
         return _Ended(out, err, exit)
 
@@ -247,10 +253,16 @@ class _Running:
     def write_back(self, answer: Mapping[str, object]) -> None:
         """What a function changed in ``context``, once nothing can fail any more (SPEC 6.7)."""
         self.notes += [self.redactor.text(str(note)) for note in _list(answer.get("notes"))]
-        changes = answer.get("context")
-        if isinstance(changes, dict):
-            note = self.session.apply(changes.get("set") or {}, _list(changes.get("deleted")))
-            self.notes += [note] if note else []
+        changes = answer.get("context") if self.tool.takes_context else None
+        if changes is None:
+            return
+        parts: Mapping[str, object] = changes if isinstance(changes, dict) else {"set": changes}
+        changed, deleted = parts.get("set") or {}, parts.get("deleted") or []
+        if isinstance(changed, dict) and isinstance(deleted, list) and all(isinstance(key, str) for key in deleted):
+            note = self.session.apply(changed, deleted)
+        else:
+            note = "the tool's changes to the session were not stored: they are not in the form a function sends"
+        self.notes += [note] if note else []
 
     def explain(self, text: str, exit: Exit) -> None:
         """What a failed call's output tells about the environment it did not get (SPEC 7.13)."""

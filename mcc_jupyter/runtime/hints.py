@@ -8,9 +8,10 @@ import shutil
 from collections.abc import Iterator, Mapping
 
 from ..core.command import search_path
-from ..core.resolution import Resolution
+from ..core.names import is_known_not_secret
+from ..core.resolution import Resolution, Source
 from ..core.shell_text import programs
-from ..core.tool import Argv, Curl, Shell, Tool
+from ..core.tool import Argv, Curl, Shell, Text, Tool
 
 _WORD = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z_][A-Za-z0-9_]{3,}(?![A-Za-z0-9_])", re.A)
 
@@ -25,7 +26,10 @@ def mentions(output: str, resolution: Resolution, parent: Mapping[str, str]) -> 
 
 
 def program_paths(tool: Tool, resolution: Resolution) -> dict[str, str | None]:
-    """Where the child's own ``PATH`` finds the programs a tool starts; None is not found."""
+    """Where the child's own ``PATH`` finds the programs a tool starts; None is not found.
+
+    A place that may hold what only the parent knows is ``not shown``: in a folder's name a value is readable, too.
+    """
     wanted: tuple[str, ...] = ()
     if isinstance(tool.body, Shell):
         wanted = programs(tool.body.written)
@@ -39,5 +43,22 @@ def program_paths(tool: Tool, resolution: Resolution) -> dict[str, str | None]:
         if not any(sign in program for sign in "{$"):
             # One with a slash is no matter of PATH: it begins at the tool's folder.
             place = os.path.join(tool.cwd.value, program) if "/" in program else program
-            found[program] = shutil.which(place, path=path)
+            hidden = _is_hidden_path(tool, resolution) if "/" not in program else _holds_value(tool, tool.cwd)
+            at = shutil.which(place, path=path)
+            found[program] = "not shown" if at is not None and hidden and not os.path.isabs(program) else at
     return found
+
+
+def _is_hidden_path(tool: Tool, resolution: Resolution) -> bool:
+    binding = resolution.bindings.get("PATH")
+    if binding is None:
+        return False
+    source = binding.provenance.source
+    holds = source is Source.ENV and _holds_value(tool, tool.env["PATH"])
+    return binding.secret or source is Source.ENV_FILE or holds
+
+
+def _holds_value(tool: Tool, text: Text) -> bool:
+    """Whether a reference in it brought more than a well-known path or name."""
+    used = {reference.name for reference in text.references} - tool.never_redact
+    return not all(map(is_known_not_secret, used))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..core import command
@@ -17,11 +17,21 @@ from ..core.resolution import Context, Resolution
 from ..core.schema import complete
 from ..core.tool import Tool
 from .launcher import Exit, Launcher
+from .output import Capture, Colours
 
 RUN_FN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "child", "run_fn.py")
 """The child script for functions; started by path, because the interpreter may not have this package."""
 
 _KEY = os.urandom(32)
+_DIGITS = 4300
+_JSON_TYPES = {
+    "str": "string",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "list": "array",
+    "dict": "object",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +68,9 @@ def introspect(
             continue
         # A name may be no secret to the first of them and one to another.
         redactor = Redactor({name: value for pair in batch for name, value in command.secrets(*pair).items()})
-        output: list[bytes] = []
-        exit = launcher.run(plan.request, stdout=_into(output), stderr=_into(output))
-        printed.append(redactor.text(b"".join(output).decode("utf-8", "replace")))
+        output = _Printed(redactor, int(batch[0][0].limits.output_mb * 1024 * 1024))
+        exit = launcher.run(plan.request, stdout=output.feed, stderr=output.feed)
+        printed.append(output.close())
         answers = {str(answer["id"]): answer for answer in frames(exit.result) if "id" in answer}
         lost = [pair for pair in batch if pair[0].key not in answers]
         if exit.error is None and len(batch) > 1:
@@ -92,6 +102,14 @@ def frames(data: bytes | None) -> list[dict[str, object]]:
     return found
 
 
+def start_error(tool: Tool, error: str, redactor: Redactor) -> str:
+    """Why *tool* could not start, with its folder and interpreter as they were written: a reference may be in them."""
+    for text in (tool.cwd, tool.python):
+        if text is not None and text.references:
+            error = error.replace(f"`{text.value}`", f"`{text.written}`")
+    return redactor.text(error)
+
+
 def limited(tool: Tool) -> str:
     """The limits of a tool that may keep an interpreter from starting, by name; empty for none (PROC-34)."""
     limits = tool.limits
@@ -99,12 +117,11 @@ def limited(tool: Tool) -> str:
     return ", ".join(f"limits.{name}" for name, value in named.items() if value is not None)
 
 
-def _described(
-    tool: Tool, answer: dict[str, object] | None, exit: Exit, redactor: Redactor
-) -> dict[str, object]:
+def _described(tool: Tool, answer: dict[str, object] | None, exit: Exit, redactor: Redactor) -> dict[str, object]:
     if answer is None:
         ended = f"its import was stopped (limits.{exit.stopped})" if exit.stopped else ""
-        why = exit.error or ended or "its interpreter ended while importing the module"
+        start = start_error(tool, exit.error, redactor) if exit.error is not None else ""
+        why = start or ended or "its interpreter ended while importing the module"
         low = limited(tool) if exit.error is None else ""
         advice = f"a limit may be too low for it: {low}" if low else "run the import alone to see why"
         raise DeclarationError(Problem("fn", f"{why}; {advice}"))
@@ -112,17 +129,56 @@ def _described(
         trace = str(answer.get("traceback") or "").rstrip()
         text = str(answer.get("error")) + (f"\n{trace}" if trace else "")
         raise DeclarationError(Problem("fn", redactor.text(text)))
-    return answer
+    return _without_secrets(answer, redactor)
 
 
 def _integer(text: str) -> int:
-    """Python refuses to read integers of more than 4,300 digits, unless they are read in another base."""
-    if len(text) <= 4300:
-        return int(text)
-    from decimal import Decimal
-
-    return int(Decimal(text))
+    """No tool sends a longer one, and reading it would take ever longer, where Python does not refuse it anyway."""
+    if len(text.removeprefix("-")) > _DIGITS:
+        raise ValueError
+    return int(text)
 
 
-def _into(output: list[bytes]) -> Callable[[bytes], None]:
-    return output.append
+def _without_secrets(answer: dict[str, object], redactor: Redactor) -> dict[str, object]:
+    """A description that may be shown. What holds a secret and is no text is left out: a default, choices, a schema."""
+    params = answer.get("params")
+    told = dict(answer)
+    for key in ("description", "notes"):
+        told[key] = redactor.data(answer.get(key))
+    if isinstance(params, list):
+        told["params"] = [_param(item, redactor) if isinstance(item, dict) else item for item in params]
+    return told
+
+
+def _param(item: dict[str, object], redactor: Redactor) -> dict[str, object]:
+    told = {**item, "description": redactor.data(item.get("description"))}
+    if _holds_secret(item.get("default"), redactor):
+        del told["default"]
+    if _holds_secret([item.get("enum"), item.get("schema")], redactor):
+        told.pop("enum", None)
+        json_type = _JSON_TYPES.get(str(item.get("type")))
+        told["schema"] = {} if json_type is None else {"type": json_type}
+    return told
+
+
+def _holds_secret(value: object, redactor: Redactor) -> bool:
+    try:
+        return redactor.data(value) != value
+    except RecursionError:  # too deep to be looked through
+        return True
+
+
+class _Printed:
+    """What imports print: redacted, then its head and its tail are kept."""
+
+    def __init__(self, redactor: Redactor, limit_bytes: int) -> None:
+        self._colours = Colours()
+        self._stream = redactor.stream()
+        self._capture = Capture(limit_bytes)
+
+    def feed(self, chunk: bytes) -> None:
+        self._capture.feed(self._stream.feed(self._colours.feed(chunk)))
+
+    def close(self) -> str:
+        self._capture.feed(self._stream.close())
+        return self._capture.text()

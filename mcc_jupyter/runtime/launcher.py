@@ -18,13 +18,15 @@ import socket
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
 from ..core.command import Request
 from ..core.isolation import Isolation
-from .supervised import NOSIGNAL, Call, Exit, Sink, Stop, socketpair, sockets
+from .descriptors import NOSIGNAL, socketpair, sockets
+from .supervised import Call, Exit, Sink, Stop
 
 __all__ = ["Exit", "Launcher", "Stop"]
 
@@ -50,6 +52,8 @@ class Launcher:
         self._process: subprocess.Popen[bytes] | None = None
         self._ready: list[socket.socket] = []
         self._idle: list[tuple[object, socket.socket]] = []
+        self._numbers: weakref.WeakKeyDictionary[socket.socket, int] = weakref.WeakKeyDictionary()
+        """The process at the other end, as the launcher knows it."""
         self._ahead = 0
         """Confined supervisors that are on their way here."""
         self._isolation: Isolation | None = None
@@ -139,6 +143,14 @@ class Launcher:
                 taken = self._idle.pop()[1]
         taken.close()
 
+    def end(self, taken: socket.socket) -> None:
+        """Has a supervisor that does not report killed, with everything it watches."""
+        with self._lock:
+            number = self._numbers.get(taken)
+            if number is not None and self._control is not None and self._owner == os.getpid():
+                with contextlib.suppress(OSError):
+                    self._control.send(b"k" + number.to_bytes(4, sys.byteorder), NOSIGNAL)
+
     def refill(self) -> None:
         """Has the next supervisor made ready: after a call, since a fork beside it costs the call its processor."""
         with self._lock:
@@ -163,6 +175,7 @@ class Launcher:
                 self._ahead = 0
                 raise OSError(trouble, os.strerror(trouble))
             slot = sockets(ancillary)[0]
+            self._numbers[slot] = int.from_bytes(message[4:8], sys.byteorder)
             if kind == ord("c"):
                 self._ahead -= 1
                 self._isolation = Isolation(sys.platform, abi, *(bool(holds & 1 << bit) for bit in range(4)))

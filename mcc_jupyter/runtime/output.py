@@ -20,8 +20,47 @@ _SEQUENCE = re.compile(
 )
 _COLOUR = re.compile("\x1b\\[[0-9;:]*m")
 _BEGUN = re.compile(f"(?:\x1b\\[[0-?]*[ -/]*|{_STRING}\x1b?|\x1b[ -/]*)\\Z")
+_BEGUN_BYTES, _SEQUENCE_BYTES, _COLOUR_BYTES = (
+    re.compile(pattern.pattern.encode()) for pattern in (_BEGUN, _SEQUENCE, _COLOUR)
+)
+_COLOURS = 512
+"""Bytes of colours between two characters; a redactor looks past more than that."""
 _HELD = 64
 """Characters of a begun sequence that are kept; of a longer one the beginning is enough to recognise its end."""
+
+
+class Colours:
+    """Bytes of a stream without their control sequences; only colours pass.
+
+    It stands before redaction: what is left out after that could join the halves of a secret that it kept apart. Of
+    colours that follow each other the first few pass, for the same reason.
+    """
+
+    def __init__(self) -> None:
+        self._begun = b""
+        """A control sequence of which only the beginning has come."""
+        self._run = 0
+        """Bytes of colours since the last character."""
+
+    def feed(self, data: bytes) -> bytes:
+        data = self._begun + data
+        self._begun = b""
+        begun = _BEGUN_BYTES.search(data) if b"\x1b" in data else None
+        if begun is not None:
+            data, held = data[: begun.start()], begun.group()
+            self._begun = held if len(held) <= _HELD else held[:2] + b"\x1b" * held.endswith(b"\x1b")
+        pieces = []
+        at = 0
+        for found in _SEQUENCE_BYTES.finditer(data):
+            self._run = 0 if found.start() > at else self._run
+            pieces.append(data[at : found.start()])
+            at = found.end()
+            if _COLOUR_BYTES.fullmatch(found.group()):
+                self._run += len(found.group())
+                pieces.append(found.group() if self._run <= _COLOURS else b"")
+        self._run = 0 if len(data) > at else self._run
+        pieces.append(data[at:])
+        return b"".join(pieces)
 
 
 class Capture:

@@ -12,20 +12,30 @@ from types import MappingProxyType
 from typing import Any
 
 
+class _Environment(dict[str, str]):
+    """Variables that are never shown: a debugger or a verbose traceback prints what it finds."""
+
+    def __repr__(self) -> str:
+        return f"<environment: {len(self)} names>"
+
+    def copy(self) -> _Environment:
+        return _Environment(self)
+
+
 class Parent:
     """Call it for the current snapshot. A door makes one from its ``os.environ``."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
         self._seen: dict[str, str] | None = None
-        self._snapshot: Mapping[str, str] = MappingProxyType({})
+        self._snapshot: Mapping[str, str] = MappingProxyType(_Environment())
 
     def __call__(self) -> Mapping[str, str]:
         # ``os.environ`` keeps its encoded pairs in ``_data``; comparing those is many times cheaper than decoding them.
         raw = getattr(self._environ, "_data", self._environ)
         if self._seen is None or raw != self._seen:
             seen = dict(raw)
-            self._snapshot = MappingProxyType(_decoded(seen))
+            self._snapshot = MappingProxyType(_Environment(_decoded(seen)))
             self._seen = seen
         return self._snapshot
 

@@ -72,6 +72,9 @@ class Registry:
                     continue
                 if old is not None and not _same(old.origin, tool.origin):
                     notices.append(f"{tool.key}: replaces the declaration from {_described(old.origin, tool.origin)}")
+                if old is not None and _parts(old) != _parts(tool):
+                    listed = ", ".join(old.groups)
+                    notices.append(f"{tool.key}: replaces another tool, {old.name!r} of {listed}; rename one")
                 kept.append(tool)
             if complete and origin.id is not None:
                 now = {tool.key for tool in kept}
@@ -117,6 +120,11 @@ class Registry:
 def _same(one: Origin, other: Origin) -> bool:
     """Without an id (a host that has no cell ids) only equal names are replaced, and that says nothing."""
     return one.kind == other.kind and one.id == other.id
+
+
+def _parts(tool: Tool) -> tuple[str, list[str]]:
+    """A name may hold a dot, so that a key does not tell where the groups end."""
+    return tool.name, sorted(tool.groups)
 
 
 def _described(old: Origin, new: Origin) -> str:

@@ -10,18 +10,27 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from typing import Any
+from typing import Any, Protocol
 
 from ..core.context import as_variable, encode, reject
 from ..core.errors import ArgumentError, MccError, SecretError
 from ..core.names import IDENTITY, SESSION_KEY
 
 
+class SecretIn(Protocol):
+    """Finds a secret in a text; *folded*: the text is in lower case, whatever the case of the secret."""
+
+    def __call__(self, text: str, /, *, folded: bool) -> str | None:
+        """The name of the secret."""
+
+
 class SessionStore(MutableMapping[str, Any]):
     """A mapping of session keys to JSON values. The identity keys are read-only and re-derived on every look."""
 
     def __init__(
-        self, identity: Callable[[], Mapping[str, object]], secret_in: Callable[[str], str | None] = lambda _: None
+        self,
+        identity: Callable[[], Mapping[str, object]],
+        secret_in: SecretIn = lambda _, *, folded: None,  # noqa: ARG005
     ) -> None:
         self._identity = identity
         self._secret_in = secret_in
@@ -97,10 +106,13 @@ class SessionStore(MutableMapping[str, Any]):
             advice = "keys are lower-case letters, digits and _, like `row_count`"
             raise ArgumentError(f"session: a key is not valid; {advice}")
         self._refuse_reserved(key)
+        if name := self._secret_in(f"{key}\0mcc_ctx_{key}", folded=True):  # as ``fn`` sees it, and as ``exec`` does
+            raise SecretError(f"session: a key holds {name}; give tools the variable instead")
         why = reject(value, f"`{key}`")
         if why:
             raise ArgumentError(f"session: {why}; store JSON: text, numbers, true, false, null, lists, objects")
-        name = self._secret_in("\0".join(_texts(value)))  # which no variable can hold, so nothing is found across two
+        # No variable can hold what joins them, so nothing is found across two.
+        name = self._secret_in("\0".join(_texts(value)), folded=False)
         if name:
             raise SecretError(f"session: the value of `{key}` holds {name}; give tools the variable instead")
         return encode(value)

@@ -1,7 +1,7 @@
 """One call as the thread that waits for it sees it: descriptors, output, the supervisor's report (SPEC 7.6, 7.7).
 
 1. The thread reads the output itself and hands it on at once. Time-outs and escalation are the supervisor's, so they
-   hold whatever this process is doing.
+   hold whatever this process is doing. One that does not report in time, since its tool has stopped it, is killed.
 2. A call is over when its supervisor reports, which is after everything the tool started has ended. What stands in the
    pipes by then is the rest; nobody waits for their end, since a process forked from this one may hold them open.
 3. What was opened is closed, whatever is raised. ``child/launch.py`` has the protocol.
@@ -9,33 +9,33 @@
 
 from __future__ import annotations
 
-import array
 import contextlib
-import fcntl
 import marshal
+import math
 import os
 import select
 import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ..core.command import Request
+from .descriptors import CHUNK, memory, post, rest_of_line, send, umask
 
-CHUNK = 64 * 1024
-"""Bytes of one read: what a pipe holds."""
 ANSWER_LIMIT = 64 * 1024 * 1024
 """Bytes of an answer on descriptor 8; a larger one is dropped, with a note."""
-NOSIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
 
-_NOEXEC_SEAL = 8  # MFD_NOEXEC_SEAL, which os does not know yet
 _LOST_PATIENCE = 2.0
 """Seconds that the launcher has to end what a killed supervisor left, before the pipes are given up."""
-_PIECE_MS = 1
-"""Milliseconds that the rest of a line is waited for."""
+_KILL_AFTER = {"timeout": 2.0, "interrupt": 3.0}
+"""Seconds until a supervisor kills what was told to end."""
+_SLACK = 3.5
+"""Seconds more until it reports; later, it was stopped or does not get to it."""
+_LOOK = 500
+"""Milliseconds between two looks at whether the report is overdue: an order may come from another thread."""
 _AT_ONCE = 20
 """Milliseconds in which most processes end after their answer."""
 _TRIES = 8
@@ -55,6 +55,9 @@ class Supply(Protocol):
 
     def give_back(self, request: Request, taken: socket.socket) -> None:
         """The supervisor that served *request* could serve the next one of the same tool in the same environment."""
+
+    def end(self, taken: socket.socket) -> None:
+        """The supervisor does not report: it is to be killed, with everything it watches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,8 @@ class Stop:
         self._lock = threading.RLock()  # a signal handler may come while this very thread holds it
         self._orders = b""
         self._calls: list[socket.socket] = []
+        self.due = math.inf
+        """When everything it was given to has to be over (``time.monotonic``)."""
 
     @property
     def requested(self) -> bool:
@@ -97,14 +102,16 @@ class Stop:
 
     def _give(self, order: bytes) -> None:
         with self._lock:
+            wait = 0.0 if self._orders or order == b"k" else _KILL_AFTER["interrupt"]
+            self.due = min(self.due, time.monotonic() + wait + _SLACK)
             self._orders = (self._orders + order)[-2:]
             for call in self._calls:
-                _send(call, order)
+                post(call, order)
 
     def _attach(self, call: socket.socket) -> None:
         with self._lock:
             self._calls.append(call)
-            _send(call, self._orders)
+            post(call, self._orders)
 
     def _detach(self, call: socket.socket) -> None:
         with self._lock, contextlib.suppress(ValueError):
@@ -138,6 +145,11 @@ class Call:
         self.answered = self.reminded = False
         self.report: dict[str, Any] | None = None
         self.error: str | None = None
+        self.due = math.inf
+        """When the report has to be here (``time.monotonic``)."""
+        self.overdue: str | None = None
+        """What the call was to be stopped for when no report came; then its supervisor is killed."""
+        self.unended = False
         self.began = time.perf_counter()
 
     def advance(self, supply: Supply) -> None:
@@ -145,12 +157,31 @@ class Call:
         if not self.started and not self.start(supply):
             return
         while self.running:
-            ready = self.poll.poll(self.patience())
+            patience = self.patience()
+            ready = self.poll.poll(_LOOK if patience is None else patience)
             for fd, _ in ready:
                 self.serve(fd)
-            if not ready:
+            if patience is not None and not ready:
                 self.lasting()
+            if self.running:
+                self.see_to_its_end(time.monotonic())
         self.drain()
+
+    def see_to_its_end(self, now: float) -> None:
+        assert self.socket is not None
+        if self.overdue is not None:
+            if now > self.due:  # the launcher cannot do it either
+                self.unended, self.running = True, False
+                self.poll.unregister(self.socket)
+        elif now > min(self.due, self.stop.due):
+            self.overdue = "timeout" if now > self.due else "interrupt"
+            self.due = now + _LOST_PATIENCE
+            self.end()
+
+    def end(self) -> None:
+        """Has the supervisor killed."""
+        if self.supply is not None and self.socket is not None:
+            self.supply.end(self.socket)
 
     def patience(self) -> int | None:
         """Milliseconds to wait before ``lasting``: what is over by then needs no word, which would wake a process."""
@@ -160,7 +191,7 @@ class Call:
         """A process that has answered goes on; its end is to be seen to."""
         assert self.socket is not None
         self.reminded = True
-        _send(self.socket, b"a")
+        post(self.socket, b"a")
 
     def start(self, supply: Supply) -> bool:
         if self.stop.requested:
@@ -184,13 +215,19 @@ class Call:
             return False
         except OSError as error:
             what = f" ({error.filename})" if error.filename else ""
-            self.error = f"no process can be started: {error.strerror}{what}"
+            self.error = f"no process can be started: {error.strerror or 'the launcher does not answer'}{what}"
             return False
         self.close_given()
         self.poll.register(self.socket, select.POLLIN)
         self.started = self.running = True
+        limit = self.limit()
+        if limit is not None:
+            self.due = time.monotonic() + limit + _KILL_AFTER["timeout"] + _SLACK
         self.stop._attach(self.socket)
         return True
+
+    def limit(self) -> float | None:
+        return self.request.limits.timeout if self.request.timeout is None else self.request.timeout
 
     def sent(self, data: bytes, supply: Supply) -> socket.socket:
         """The socket of the supervisor that has got *data*. One that was killed while it waited is passed over."""
@@ -215,16 +252,16 @@ class Call:
             "cwd": _encode(request.cwd),
             "files": {_encode(name): content for name, content in request.files.items()},
             "limits": {name: value for name, value in limits.items() if value is not None},
-            "timeout": request.limits.timeout if request.timeout is None else request.timeout,
+            "timeout": self.limit(),
             "umask": umask(),
             "numbers": list(self.given),
         }
 
     def source(self, content: bytes) -> int:
         """A descriptor from which *content* can be read."""
-        memory = _memory(content)
-        if memory is not None:
-            return memory
+        sealed = memory(content)
+        if sealed is not None:
+            return sealed
         theirs, ours = os.pipe()
         os.set_blocking(ours, False)
         self.sources[ours] = memoryview(content)
@@ -243,7 +280,7 @@ class Call:
         chunk = os.read(fd, CHUNK)
         sink = self.sinks[fd]
         if fd != self.answering and chunk[-1:] not in (b"", b"\n"):
-            chunk += _rest_of_line(fd)
+            chunk += rest_of_line(fd)
         if chunk:
             sink(chunk)
         else:
@@ -310,21 +347,32 @@ class Call:
                 self.socket = None
         if self.socket is not None:
             with self.socket, contextlib.suppress(OSError):
-                if self.report is None:
-                    self.socket.shutdown(socket.SHUT_WR)
-                    self.socket.settimeout(3)
-                    while self.socket.recv(CHUNK):
-                        pass
+                if self.report is None and not self.unended:
+                    self.leave(self.socket)
         self.close_given()
         for fd in (*self.sinks, *self.sources):
             os.close(fd)
         self.sinks, self.sources = {}, {}
+
+    def leave(self, taken: socket.socket) -> None:
+        """Tells that nobody waits any more, and waits for the end of it all."""
+        taken.shutdown(socket.SHUT_WR)
+        taken.settimeout(_SLACK)
+        try:
+            while taken.recv(CHUNK):
+                pass
+        except TimeoutError:
+            self.end()
 
     def exit(self) -> Exit:
         seconds = time.perf_counter() - self.began
         if self.error is not None:
             return Exit(seconds=seconds, error=self.error)
         if self.report is None:
+            if self.overdue is not None:
+                what = "could not be ended" if self.unended else "was killed, with everything it watched"
+                note = f"the process that watched over this call did not answer and {what}"
+                return Exit(seconds=seconds, stopped=self.overdue, notes=(note,))
             if self.socket is None or self.stop.requested:
                 return Exit(seconds=seconds, stopped="interrupt")
             return Exit(seconds=seconds, error="the process that watched over this call was killed; call again")
@@ -370,95 +418,5 @@ class _Answer:
         return len(self.data) >= 9 + size and not self.data.startswith(b'{"id"', 9)
 
 
-def _rest_of_line(fd: int) -> bytes:
-    """What follows at once, up to the end of the line: ``print(a, b)`` writes in pieces, and people should see one."""
-    found = b""
-    soon = select.poll()
-    soon.register(fd, select.POLLIN)
-    while len(found) < CHUNK and not found.endswith(b"\n") and soon.poll(_PIECE_MS):
-        piece = os.read(fd, CHUNK)
-        if not piece:
-            break
-        found += piece
-    return found
-
-
-def socketpair() -> tuple[socket.socket, socket.socket]:
-    pair = socket.socketpair()
-    for end in pair:
-        end.setblocking(True)  # whatever socket.setdefaulttimeout says here
-    return pair
-
-
-def rights(descriptors: Iterable[int]) -> list[tuple[int, int, array.array[int]]]:
-    return [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
-
-
-def send(taken: socket.socket, data: bytes, descriptors: Iterable[int]) -> None:
-    """All of *data*, the descriptors with its first byte."""
-    left = memoryview(data)[taken.sendmsg([data], rights(descriptors), NOSIGNAL) :]
-    if left:  # to send nothing fails, too, once the other end has done its work and is closed
-        taken.sendall(left, NOSIGNAL)
-
-
-def sockets(ancillary: Iterable[tuple[int, int, bytes]]) -> list[socket.socket]:
-    """The sockets that came with a message."""
-    found = []
-    for fd in array.array("i", b"".join(data for _, _, data in ancillary)):
-        os.set_inheritable(fd, False)
-        found.append(socket.socket(fileno=fd))
-        found[-1].settimeout(None)
-    return found
-
-
-def _send(call: socket.socket, orders: bytes) -> None:
-    """Never blocks: the supervisor may have ended, and this may be a signal handler."""
-    with contextlib.suppress(OSError):
-        call.send(orders, NOSIGNAL | socket.MSG_DONTWAIT)
-
-
 def _encode(text: str) -> bytes:
     return text.encode(sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
-
-
-def _memory(content: bytes) -> int | None:
-    """*content* in sealed memory that nobody can change or execute; None where the system has none."""
-    if not hasattr(os, "memfd_create"):
-        return None
-    flags = os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING
-    try:
-        fd = os.memfd_create("mcc", flags | _NOEXEC_SEAL)
-    except OSError:  # Linux before 6.3
-        try:
-            fd = os.memfd_create("mcc", flags)
-        except OSError:
-            return None
-    try:
-        left = memoryview(content)
-        while left:
-            left = left[os.write(fd, left) :]
-        os.lseek(fd, 0, os.SEEK_SET)
-        seals = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
-        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)
-    except BaseException:
-        os.close(fd)
-        raise
-    return fd
-
-
-_umask_lock = threading.Lock()
-
-
-def umask() -> int:
-    """This process's umask. ``os.umask`` must set one to read it, which other threads would notice: the last resort."""
-    try:
-        fd = os.open("/proc/self/status", os.O_RDONLY)
-        try:
-            return int(os.read(fd, 512).partition(b"\nUmask:")[2].split(None, 1)[0], 8)
-        finally:
-            os.close(fd)
-    except (OSError, IndexError):
-        with _umask_lock:
-            mask = os.umask(0o077)
-            os.umask(mask)
-        return mask

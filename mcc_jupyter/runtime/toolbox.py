@@ -30,9 +30,10 @@ from . import calls
 from .answers import Added, Probe
 from .cache import OutcomeCache
 from .catalog import EnvFiles
+from .checks import check_arguments, check_map, check_name, check_path
 from .hints import program_paths
 from .identity import Identity, local_user
-from .introspect import RUN_FN, frames, introspect
+from .introspect import RUN_FN, frames, introspect, start_error
 from .launcher import Launcher, Stop
 from .loading import NO_FOLDER, load_files, load_notebook
 from .registry import Registry
@@ -138,6 +139,8 @@ class Toolbox:
 
     def load(self, *paths: str, folder: str | None = None) -> Added:
         """Declares the tools of files, folders and globs (SPEC 2.4); one bad file stops no other."""
+        for path in paths:
+            check_path(path)
         return load_files(self, paths, folder=folder)
 
     def load_notebook(self, path: str) -> Added:
@@ -209,7 +212,8 @@ class Toolbox:
         answers = frames(exit.result)
         names = answers[0].get("names") if answers else None
         if not isinstance(names, list):
-            why = exit.error or "its interpreter gave no answer"
+            told = start_error(resolved.tool, exit.error or "", Redactor(plan.secrets))
+            why = told or "its interpreter gave no answer"
             raise ToolUnavailable(f"Tool {resolved.tool.name!r} could not be probed; {why}", tool=resolved.tool.name)
         return Probe(resolved.tool.name, tuple(sorted(map(str, names))), tuple(sorted(resolved.resolution.bindings)))
 
@@ -248,7 +252,7 @@ class Toolbox:
         nothing of the tool is left.
         """
         resolved = self._available(name)
-        return self._call(resolved, arguments or {}, timeout, show, stop)
+        return self._call(resolved, {} if arguments is None else arguments, timeout, show, stop)
 
     async def acall(
         self,
@@ -277,8 +281,10 @@ class Toolbox:
         All arguments are checked before the first call starts. An interrupt stops every running call and starts no
         other. *progress* is called with the number of calls that have ended.
         """
+        check_map(arguments, workers)
         resolved = self._available(name)
         for item in arguments:
+            check_arguments(resolved.tool.name, item)
             bind(resolved.tool.params, item, tool=resolved.tool.name)
 
         def one(at: int, stop: Stop) -> Outcome:
@@ -322,7 +328,7 @@ class Toolbox:
 
     def _ready(self, name: str) -> _Resolved:
         """The tool, resolved once, with its signature read: a function that could not be imported is tried again."""
-        resolved = self._resolve(self.registry.find(name))
+        resolved = self._resolve(self.registry.find(check_name(name)))
         ready, problems, _ = self._introspected([resolved])
         if problems:
             raise DeclarationError(*problems)
@@ -366,6 +372,7 @@ class Toolbox:
             context=built,
             groups=groups,
         )
+        self._learn(command.secrets(tool, resolution))  # before a call: the session takes none of them either
         if len(self._last) >= _REMEMBERED:
             self._last.clear()
         resolved = self._last[tool.key] = _Resolved(tool, resolution, built, store, parent, files, groups)
@@ -383,6 +390,7 @@ class Toolbox:
         stop: Stop | None,
     ) -> Outcome:
         tool = resolved.tool
+        check_arguments(tool.name, arguments)
         bound = bind(tool.params, arguments, tool=tool.name)
         if timeout is not None and not positive(timeout):
             raise ArgumentError(f"Tool {tool.name!r}: timeout must be a number of seconds above 0")
@@ -458,12 +466,12 @@ class Toolbox:
         with self._lock:
             self._secrets.update({value: name for name, value in secrets.items()})
 
-    def _secret_in(self, text: str) -> str | None:
-        """The name of a known secret that *text* holds (SPEC 6.2)."""
+    def _secret_in(self, text: str, /, *, folded: bool) -> str | None:
+        """The name of a known secret that *text* holds (SPEC 6.2); *folded*: as it would be in lower case."""
         with self._lock:
             known = dict(self._secrets)
         for value, name in known.items():
-            if Redactor({name: value}).holds_secret(text):
+            if Redactor({name: value.lower() if folded else value}).holds_secret(text):
                 return name
         return None
 

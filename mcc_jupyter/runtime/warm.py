@@ -21,8 +21,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..core.command import Request
+from .descriptors import NOSIGNAL, send, socketpair, sockets, umask
 from .launcher import Exit, Launcher, Stop
-from .supervised import NOSIGNAL, Call, Sink, Supply, send, socketpair, sockets, umask
+from .supervised import Call, Sink, Supply
 
 IDLE = 60.0
 """Seconds without a call after which a process ends."""
@@ -149,6 +150,7 @@ class Functions:
                 self._retire(found)
                 continue
             call = _Forked(_left(request, began), slot, stdout, stderr, stop)
+            call.supervisor = found.supervisor
             exit = self._launcher.serve(call)
             if not call.lost:
                 found.refill()
@@ -248,6 +250,7 @@ class Functions:
                     self._ending.remove(supervisor)
                     supervisor.close()
 
+
 class _Import(Call):
     """The start of a process that is to be kept. Over when it has told what its import did."""
 
@@ -317,6 +320,8 @@ class _Forked(Call):
         super().__init__(request, stdout, stderr, stop)
         self.inputs[9] = None
         self.call, self.watch = slot
+        self.supervisor: socket.socket | None = None
+        """Of the process that forked it, which has to go where that one does not answer."""
         self.begun = False
         self.lost = False
         """Whether it had ended before it got the call, so that another process may make it."""
@@ -326,7 +331,12 @@ class _Forked(Call):
         of_the_call = {name: text for name, text in self.request.environ.items() if name.startswith(_OF_A_CALL)}
         return {**asked, "numbers": list(self.given), "environ": of_the_call, "umask": umask(), "cwd": self.request.cwd}
 
-    def sent(self, data: bytes, supply: Supply) -> socket.socket:  # noqa: ARG002 - it has its process
+    def end(self) -> None:
+        if self.supply is not None and self.supervisor is not None:
+            self.supply.end(self.supervisor)
+
+    def sent(self, data: bytes, supply: Supply) -> socket.socket:
+        self.supply = supply
         try:
             send(self.call, data, self.given.values())
         except ConnectionError:
@@ -343,7 +353,7 @@ class _Forked(Call):
             super().lasting()
             return
         self.begun = True
-        seconds = self.request.limits.timeout if self.request.timeout is None else self.request.timeout
+        seconds = self.limit()
         left = 0 if seconds is None else max(1, int((seconds - time.perf_counter() + self.began) * 1000))
         with contextlib.suppress(OSError):
             self.watch.sendall(b"t" + left.to_bytes(8, "big"), NOSIGNAL)

@@ -28,10 +28,13 @@ class Workers:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
+        self._pid = os.getpid()
 
     async def wait_for(self, call: Callable[[Stop], T]) -> T:
         """The result of *call*, run in a thread. A cancellation ends it, and goes on when nothing of it is left."""
         stop = Stop()
+        if self._pid != os.getpid():  # a forked process has none of the threads, and a lock that may never open
+            self._lock, self._threads, self._pid = threading.Lock(), None, os.getpid()
         with self._lock:
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="mcc")

@@ -120,6 +120,7 @@ def test_an_env_file_does_not_stop_a_reference(one):
         ({"exec": ["a", "{{ mcc_env('DB_PASSWORD') }}"]}, "exec[1]: `mcc_env` cannot be used by name; write $NAME"),
         ({"exec": ["a", "$DB_PASSWORD"]}, "exec[1]: `DB_PASSWORD` may not stand in an argument list; use env, and write `exec` as one text"),
         ({"exec": ["a", "x", "-p{{ pw }}"], "params": [{"name": "pw", "override": "hunter2"}]}, "exec[2]: `pw` may not stand in an argument list; use env, and write `exec` as one text"),
+        ({"exec": ["a", "x", "-p{{ pw }}"], "params": [{"name": "pw", "default": "$DB_PASSWORD"}]}, "exec[2]: `pw` may not stand in an argument list; use env, and write `exec` as one text"),
     ],
 )  # fmt: skip
 def test_wrong_commands(problems, fields, problem):
@@ -273,6 +274,30 @@ def test_a_reference_in_an_address_is_frozen(one):
     body = one({"name": "t", "curl": "https://h.test?k=$DB_PASSWORD"}).body
     assert [item.name for item in body.shell.references] == ["DB_PASSWORD"]
     assert "hunter2" not in repr(body)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('-H "A: $DB_PASSWORD" -H "B: $REGION" -H "C: $DB_PASSWORD" https://h.test | jq .', ["DB_PASSWORD", "REGION"]),
+        ("-H 'A: ${OWN}' https://h.test/a -o *.x", ["OWN"]),
+        ('-H "A: $DB_PASSWORD" https://h.test', []),
+        ("-o $HOME/x -H 'A: ${REGION:-x}' https://h.test/$NOPE | jq .", []),
+        ('https://h.test/a-$$REGION | grep "$REGION" >$REGION', []),
+    ],
+)
+def test_a_variable_that_the_shell_puts_on_curls_command_line_is_told(one, text, names):
+    notes = one({"name": "t", "curl": text, "env": {"OWN": "x"}}).notes
+    assert [note for note in notes if note.startswith("warning: curl: ") and "command line" in note] == [
+        f"warning: curl: {name} reaches curl's command line, because the text needs a shell; keep to plain arguments, "
+        "with `transform` for what comes after a pipe"
+        for name in names
+    ]
+
+
+def test_a_caller_who_may_name_a_file_for_curl_to_send_is_told(one):
+    tool = one({"name": "t", "curl": "-d {{ v | quote }} https://h.test", "params": [{"name": "v"}]})
+    assert tool.notes == ("warning: curl: a caller can send a file through `v` by @; use --data-raw",)
 
 
 def test_curl_needs_a_text(problems):

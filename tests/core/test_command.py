@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import marshal
+import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from mcc_jupyter.core import command, context
 from mcc_jupyter.core.command import Plan, Request
+from mcc_jupyter.core.curl_config import config
 from mcc_jupyter.core.dotenv import Dotenv, Entry, Unreadable, parse
 from mcc_jupyter.core.errors import MccError, ToolUnavailable
 from mcc_jupyter.core.policy import resolve
@@ -197,16 +200,93 @@ def test_curl_text_that_is_more_than_arguments_is_left_to_the_shell(make: Make) 
     assert made.notes == ()
 
 
-def test_curl_with_an_option_that_is_not_known_is_left_to_the_shell_with_a_note(make: Make) -> None:
-    made = plan(make({"curl": "--brand-new https://h.test/"}))
-    assert made.request.payload == b"exec 9<&-; curl -sSL --brand-new https://h.test/"
-    assert made.notes == ("curl: an unknown option or a very long argument; the arguments reach curl by its command line",)
+UNKNOWN = "curl: an option that is not known or lacks its argument"
 
 
-def test_curl_that_names_the_session_file_is_left_to_the_shell_which_knows_its_path(make: Make) -> None:
-    made = plan(make({"curl": "-d @$MCC_SESSION_FILE https://h.test/"}), store={"blob": "x" * 200_000})
-    assert made.request.argv == ("/bin/sh", "/dev/fd/9")
-    assert made.request.payload == b"exec 9<&-; curl -sSL -d @$MCC_SESSION_FILE https://h.test/"
+def test_curl_with_an_option_that_is_not_known_gets_its_arguments_by_argv_with_a_note(make: Make) -> None:
+    """No shell may read them: the template has a value in double quotes."""
+    made = plan(make({"curl": '-q --brand-new "{{ v }}" https://h.test/', "params": [{"name": "v"}]}), {"v": "$(touch x)"})
+    assert made.request.argv == ("curl", "-q", "-sSL", "-q", "--brand-new", "$(touch x)", "https://h.test/")
+    assert made.request.payload is None
+    assert made.notes == (f"{UNKNOWN}; the arguments reach curl by its command line",)
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"curl": "--brand-new -H 'A: ${TOKEN}' https://h.test/"}, "TOKEN"),
+        ({"curl": "--brand-new -H 'A: ${AWS_REGION}' https://h.test/"}, "AWS_REGION"),
+        ({"curl": '--brand-new "a $TOKEN" https://h.test/', "required_env": ["TOKEN"]}, "TOKEN"),
+        ({"curl": '--brand-new "a $FROM_FILE" https://h.test/', "env_file": "f"}, "FROM_FILE"),
+        ({"curl": '--brand-new "a {{ pw }}" https://h.test/', "params": [{"name": "pw", "override": "x"}]}, "pw"),
+        ({"curl": '--brand-new "a {{ pw }}" https://h.test/', "params": [{"name": "pw", "default": "$TOKEN"}]}, "pw"),
+    ],
+)
+def test_and_none_of_them_may_be_what_only_the_author_or_the_parent_knows(
+    fields: dict[str, object], name: str, make: Make
+) -> None:
+    tool = make(fields)
+    files = tuple(parse("FROM_FILE=x", path="f") for _ in tool.env_files)
+    assert refusal(lambda: plan(tool, files=files)) == (
+        f"ArgumentError: Tool 't': {UNKNOWN} brings the arguments to curl's command line, "
+        f"where `{name}` may not stand; check the options"
+    )
+
+
+def test_a_variable_of_the_floor_may_stand_in_curls_argv(make: Make) -> None:
+    made = plan(make({"curl": '--brand-new "$HOME/x" https://h.test/', "params": [{"name": "pw", "override": "x"}]}))
+    assert made.request.argv == ("curl", "-sSL", "--brand-new", "/home/ana/x", "https://h.test/")
+
+
+@pytest.mark.parametrize("option", ["", "--brand-new "])
+def test_an_argument_that_is_too_long_for_curl_is_refused_and_no_shell_reads_it(option: str, make: Make) -> None:
+    tool = make({"curl": f'{option}-d "{{{{ v }}}}" https://h.test/', "params": [{"name": "v"}]})
+    size = "110,011" if option else "110,017"  # with `-d ""` and the line end
+    assert refusal(lambda: plan(tool, {"v": "$(touch x) " + "a" * 110_000})) == (
+        f"ArgumentError: Tool 't': curl: an argument takes {size} bytes, and a line of curl's config file may have "
+        "102,399; send it with `stdin: true` or from a file"
+    )
+
+
+def test_curl_that_names_the_session_file_gets_its_path_from_the_started_process(make: Make, tmp_path: Path) -> None:
+    tool = make(
+        {
+            "curl": "-q -d @$MCC_SESSION_FILE -H \"A: {{ v }}\" -H 'B: ${TOKEN}' https://h.test/${MCC_SESSION_FILE:-x}",
+            "params": [{"name": "v"}],
+        }
+    )
+    hostile = 'a"b\\ $(touch x) `touch x` $HOME\nE'
+    made = plan(tool, {"v": hostile}, store={"blob": "x" * 200_000}).request
+    assert made.argv == ("/bin/sh", "/dev/fd/9")
+    assert SECRET not in repr(made)
+    fake = tmp_path / "curl"
+    fake.write_text('#!/bin/sh\necho "$@"\ncat "$3"\n')
+    fake.chmod(0o755)
+    assert made.payload is not None
+    done = subprocess.run(
+        ["/bin/sh"],
+        input=made.payload.removeprefix(b"exec 9<&-; "),
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "MCC_SESSION_FILE": "/tmp/s"},
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    assert done.stdout == b"-q --config /dev/fd/7\n" + (
+        config(
+            ["-sSL", "-q", "-d", "@/tmp/s", "-H", f"A: {hostile}", "-H", f"B: {SECRET}", "https://h.test//tmp/s"]
+        )
+        or b""
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["curl"]
+    assert plan(tool, {"v": "x"}).request.argv == ("curl", "-q", "--config", "/dev/fd/9")
+
+
+def test_an_option_that_is_not_known_leaves_no_way_to_name_the_session_file(make: Make) -> None:
+    tool = make({"curl": "--brand-new -d @$MCC_SESSION_FILE https://h.test/"})
+    assert refusal(lambda: plan(tool, store={"blob": "x" * 200_000})) == (
+        f"ArgumentError: Tool 't': {UNKNOWN} brings the arguments to curl's command line, "
+        "where `MCC_SESSION_FILE` may not stand; check the options"
+    )
 
 
 # ---- functions

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcc_jupyter.core.curl_config import config
+from mcc_jupyter.core.curl_config import TooLong, config
 
 
 class Echo(BaseHTTPRequestHandler):
@@ -186,14 +186,15 @@ def test_what_is_not_known_for_certain_is_left_to_the_command_line(words: list[s
     assert config(words) is None
 
 
-def test_an_argument_that_only_the_command_line_holds_is_left_to_it(server: str, tmp_path: Path) -> None:
+def test_an_argument_that_not_every_curl_reads_is_refused(server: str, tmp_path: Path) -> None:
     room = 100 * 1024 - 1 - len('--data ""\n')
-    fits, longer, longest = (["--data", "x" * size, f"{server}/a"] for size in (room, room + 1, 128 * 1024))
+    fits, longer, unknown = (["--data", "x" * size, f"{server}/a"] for size in (room, room + 1, 100 * 1024))
     status, answer = curl(by_config(fits, tmp_path), tmp_path)
     assert (status, len(json.loads(answer)["body"])) == (0, room)
-    assert config(longer) is None
-    assert len(json.loads(curl(longer, tmp_path)[1])["body"]) == room + 1
-    assert config(longest) == b'--data "%s"\n--url "%s/a"\n' % (b"x" * 128 * 1024, server.encode())
+    for words, size in ((longer, 100 * 1024), (["--not-an-option", *unknown], 100 * 1024), (["-d", '"' * 60_000], 120_006)):
+        with pytest.raises(TooLong) as caught:
+            config(words)
+        assert caught.value.size == size
 
 
 def test_every_option_of_the_curl_at_hand_is_known() -> None:

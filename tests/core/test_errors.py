@@ -10,6 +10,7 @@ from mcc_jupyter.core import errors
 from mcc_jupyter.core.errors import (
     ArgumentError,
     DeclarationError,
+    InternalError,
     Interrupted,
     MccError,
     PolicyError,
@@ -30,6 +31,7 @@ CODES = {
     ToolFailed: ("failed", 5, 502),
     SecretError: ("secret", 6, 409),
     PolicyError: ("policy", 7, 403),
+    InternalError: ("internal", 70, 500),
 }
 
 
@@ -108,6 +110,11 @@ NEAR = [
 @pytest.mark.parametrize(("word", "known", "hint"), NEAR)
 def test_a_near_match_is_named_and_a_far_one_is_not(word: str, known: object, hint: str) -> None:
     assert near(word, known) == hint
+
+
+def test_what_is_no_text_is_near_what_is_written_like_it() -> None:
+    assert near(12345, ["1234"]) == " (did you mean `1234`?)"
+    assert near(None, []) == ""
 
 
 def test_how_near_a_match_must_be_is_the_callers_to_say() -> None:

@@ -336,6 +336,32 @@ def test_a_grant_lets_in_one_name_or_renames_it_and_stands_over_the_patterns() -
     assert withheld(resolution, make(required_env=["DB:TEAM_DB"]), parent) == ()
 
 
+@pytest.mark.parametrize(
+    ("grant", "secret"),
+    [
+        ("KUBECONFIG:KUBE_TOKEN", True),
+        ("KUBE_TOKEN:KUBECONFIG", True),
+        ("KUBECONFIG:HOME", False),
+        ("KUBECONFIG", False),
+        ("KUBE_TOKEN", True),
+        ("NEVER:KUBE_TOKEN", False),
+    ],
+)
+@pytest.mark.parametrize("field", ["required_env", "optional_env"])
+def test_a_granted_value_is_no_secret_only_where_both_its_names_say_so(grant: str, secret: bool, field: str) -> None:
+    parent = {"KUBE_TOKEN": "x", "KUBECONFIG": "x", "HOME": "x"}
+    resolution = run(parent, never_redact=frozenset({"NEVER"}), **{field: [grant]})
+    assert resolution.bindings[grant.partition(":")[0]].secret is secret
+
+
+def test_a_variable_without_a_name_passes_nowhere() -> None:
+    parent = {"": "x", "A": "1"}
+    for passthrough in (True, ("*",)):
+        resolution = run(parent, passthrough=passthrough)
+        assert resolution.environ() == {"A": "1"}
+        assert withheld(resolution, make(passthrough=passthrough), parent) == ()
+
+
 def test_a_missing_required_name_makes_the_tool_unavailable_with_the_notice_of_SPEC_5_2() -> None:
     resolution = run({}, name="linear", required_env=["LINEAR_API_KEY"])
     assert not resolution.available

@@ -284,6 +284,14 @@ def no_help(name: str, where: str) -> str:
     return f"warning: a caller can run commands through `{name}`, which `quote` does not protect {where}; take it out of there"
 
 
+def backquotes(name: str) -> str:
+    return f"warning: a caller can run commands through `{name}`, which `quote` does not protect in backquotes; use $( ) instead of backquotes"
+
+
+def code(name: str, reader: str, instead: str) -> str:
+    return f"warning: a caller can run commands through `{name}`, because `{reader}` reads it as code; {instead}"
+
+
 def option(name: str) -> str:
     return f"warning: a caller can give options through `{name}`; write -- before {{{{ {name} | quote }}}}"
 
@@ -323,6 +331,11 @@ def option(name: str) -> str:
         pytest.param("grep -e {{ x | quote }} --file {{ x | quote }}", [], id="PROC-31-the-value-of-an-option"),
         pytest.param("ls ./{{ x | quote }} >{{ x | quote }}", [], id="PROC-31-not-at-the-start"),
         pytest.param("printf %s {{ x | quote }}; {{ x | quote }}; A={{ x | quote }} {{ x | quote }} y", [], id="PROC-31-no-argument"),
+        pytest.param("echo `ls {{ x | quote }}`", [backquotes("x")], id="quote-is-no-help-in-backquotes"),
+        pytest.param('echo "`ls {{ x | quote }}`"', [backquotes("x")], id="nor-in-quoted-backquotes"),
+        pytest.param('echo "$(ls -- {{ x | quote }})"', [], id="but-in-a-substitution"),
+        pytest.param("eval ls {{ x | quote }}", [code("x", "eval", "leave `eval` out")], id="code-and-no-option"),
+        pytest.param("eval {{ n | quote }}", [], id="a-number-is-no-code"),
     ],
 )  # fmt: skip
 def test_parameters_are_checked_for_their_quoting(text: str, notes: list[str]) -> None:

@@ -475,3 +475,25 @@ def test_a_failing_tool_stops_a_notebook_that_runs_alone(outside: dict[str, str]
         execute(notebook("%load_ext mcc_jupyter", "%%mcc_sh\nexit 3", "open('reached', 'w')"), tmp_path / "failing.ipynb", outside)
     assert (caught.value.ename, caught.value.evalue) == ("ToolFailed", "Tool 'mcc_sh' failed with exit code 3")
     assert not (tmp_path / "reached").exists()
+
+
+def test_LEAK_01_an_interrupt_between_processes_shows_no_variable_of_ours(own_kernel: Kernel) -> None:
+    os.mkfifo(own_kernel.folder / "never.env")
+    (own_kernel.folder / "hangs.py").write_text(
+        "import os, time\nprint(os.environ['GITHUB_TOKEN'], flush=True)\nopen('begun', 'w').close()\ntime.sleep(300)\ndef f(): ...\n"
+    )
+    own_kernel.fine("%xmode Verbose")
+    writer = os.open(own_kernel.folder / "never.env", os.O_RDWR)  # so that the kernel waits for what it writes
+    try:
+        waiting = own_kernel.start("%%mcc_tool\nname: a\nexec: 'true'\nenv_file: never.env\nrequired_env: [GITHUB_TOKEN]\n")
+        time.sleep(1)
+        own_kernel.manager.interrupt_kernel()
+        ended = own_kernel.finish(waiting)
+    finally:
+        os.close(writer)
+    assert (ended.error, MARK in ended.whole) == ("KeyboardInterrupt: interrupted", False)
+    importing = own_kernel.start("%%mcc_tool\nname: b\nfn: hangs:f\nrequired_env: [GITHUB_TOKEN]\n")
+    assert until((own_kernel.folder / "begun").exists)
+    own_kernel.manager.interrupt_kernel()
+    ended = own_kernel.finish(importing)
+    assert (ended.error, MARK in ended.whole) == ("KeyboardInterrupt: interrupted", False)

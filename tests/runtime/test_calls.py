@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import pytest
 
 from mcc_jupyter.core.command import Request
-from mcc_jupyter.core.errors import Interrupted
+from mcc_jupyter.core.errors import Interrupted, ToolUnavailable
 from mcc_jupyter.core.outcome import Outcome
 from mcc_jupyter.runtime import calls
 from mcc_jupyter.runtime.launcher import Exit, Stop
@@ -374,7 +375,89 @@ def test_nothing_is_written_back_if_the_transform_fails(function: Callable[..., 
     assert called.world.box.session["k"] == 1
 
 
-@pytest.mark.parametrize("context", [None, 1, [], {}, {"set": None, "deleted": None}, {"set": {}, "deleted": 3}])
+@pytest.mark.parametrize(
+    "context",
+    [
+        1,
+        [1],
+        {"set": [1]},
+        {"set": {"k": 1}, "deleted": 3},
+        {"set": {"k": 1}, "deleted": [{}]},
+        {"set": {"k": 1}, "deleted": ["a", None]},
+        {"set": "k", "deleted": ["kept"]},
+    ],
+)
+def test_a_change_in_another_form_changes_nothing_and_is_a_note(context: object, function: Callable[..., Called]) -> None:
+    called = function({"ok": True, "value": 1, "context": context})
+    called.world.box.session["kept"] = 1
+    before = called.world.box.session.snapshot()
+    assert called().notes == ("the tool's changes to the session were not stored: they are not in the form a function sends",)
+    assert called.world.box.session.snapshot() == before
+
+
+def test_a_function_that_takes_no_session_changes_none(make_world: MakeWorld) -> None:
+    described = frame({"id": "public.t", "ok": True, "signature": True, "context": False, "params": []})
+    answer = frame({"ok": True, "value": 1, "context": {"set": {"forged": 1}, "deleted": []}})
+    called = Called(make_world, {"fn": "m:f"}, lambda *_: Exit(code=0, result=described), Exit(code=0, result=answer))
+    called.launcher.answers.pop(0)
+    assert called().notes == ()
+    assert "forged" not in called.world.box.session
+
+
+@pytest.mark.parametrize("kind", ["cwd", "python"])
+def test_what_a_reference_stands_for_is_not_in_why_a_call_could_not_start(kind: str, make_world: MakeWorld) -> None:
+    begin = "working directory" if kind == "cwd" else "interpreter not found:"
+    launcher = FakeLauncher(Exit(error=f"{begin} `/data/{SECRET}` is missing ({SECRET})"))
+    world = make_world({"SOME_TOKEN": SECRET}, launcher=launcher)
+    if kind == "cwd":
+        world.declare({"name": "t", "exec": "x", "cwd": "/data/$SOME_TOKEN"})
+        assert world.box.call("t").failure == f"could not start: {begin} `/data/$SOME_TOKEN` is missing ([redacted:SOME_TOKEN])"
+        with pytest.raises(ToolUnavailable) as caught:
+            world.box.probe("t")
+        assert str(caught.value) == f"Tool 't' could not be probed; {begin} `/data/$SOME_TOKEN` is missing ([redacted:SOME_TOKEN])"
+    else:
+        (problem,) = world.add({"name": "t", "fn": "m:f", "python": "/data/$SOME_TOKEN"}).problems
+        assert str(problem) == (
+            f"public.t: fn: {begin} `/data/$SOME_TOKEN` is missing ([redacted:SOME_TOKEN]); run the import alone to see why"
+        )
+
+
+@pytest.mark.parametrize("between", [b"\x1b]0;" + b"a" * 5000 + b"\x07", b"\x1b[" + b"1" * 5000 + b"m", b"\x1b[K" * 2000, b"\x1b[0m" * 2000])
+def test_no_control_sequence_keeps_the_halves_of_a_secret_apart(between: bytes, command: Callable[..., Called]) -> None:
+    called = command(printing(SECRET[:9].encode() + between[:100], between[100:], SECRET[9:].encode() + b"\n"))
+    outcome = called()
+    assert outcome.value == "[redacted:TOKEN]\n"
+    assert called.text("stdout").endswith("\n")
+    assert SECRET[9:] not in called.text("stdout")
+    assert SECRET[9:] not in outcome.stdout
+
+
+def test_what_plain_text_leaves_out_joins_no_secret(command: Callable[..., Called], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "plain", lambda text: text.replace("|", ""))
+    assert command(printing(SECRET[:9].encode() + b"|" + SECRET[9:].encode()))().value == "[redacted:TOKEN]"
+
+
+def test_a_result_with_more_digits_than_this_process_writes_is_a_failure(function: Callable[..., Called]) -> None:
+    limit = sys.get_int_max_str_digits()
+    called = function({"ok": True, "value": 16**999})
+    called.world.box.available("t")
+    sys.set_int_max_str_digits(0)
+    answers = calls.frames
+
+    def lowered(data: bytes | None) -> list[dict[str, object]]:
+        found = answers(data)
+        sys.set_int_max_str_digits(700)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calls, "frames", lowered)
+        try:
+            assert called().failure == "failed: its result holds a number of too many digits"
+        finally:
+            sys.set_int_max_str_digits(limit)
+
+
+@pytest.mark.parametrize("context", [None, [], {}, {"set": None, "deleted": None}])
 def test_a_change_that_is_none_changes_nothing(context: object, function: Callable[..., Called]) -> None:
     called = function({"ok": True, "value": 1, "context": context})
     before = called.world.box.session.snapshot()
@@ -472,8 +555,8 @@ def test_the_transform_of_a_function_gets_its_result_as_json_unredacted_and_its_
     assert called.text("stdout") == "noise\nmade\n"
 
 
-def test_a_number_that_no_text_holds_is_a_failure_of_the_transform(function: Callable[..., Called]) -> None:
-    answer = b'{"ok": true, "value": 7%s}' % (b"0" * 5000)
+def test_a_number_that_no_json_holds_is_a_failure_of_the_transform(function: Callable[..., Called]) -> None:
+    answer = b'{"ok": true, "value": NaN}'
     called = function(Exit(code=0, result=b"%08x\n" % len(answer) + answer), transform="tidy")
     outcome = called()
     assert (outcome.ok, outcome.failure) == (

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcc_jupyter.core.bodies import Body
+from mcc_jupyter.core.dotenv import parse
 from mcc_jupyter.core.policy import resolve
 from mcc_jupyter.core.resolution import Resolution
-from mcc_jupyter.core.tool import Argv, Curl, Function, Grant, Origin, Shell, Text, Tool
+from mcc_jupyter.core.tool import Argv, Curl, EnvFile, Function, Grant, Origin, Reference, Shell, Text, Tool
 from mcc_jupyter.runtime.hints import mentions, program_paths
 
 PARENT = {"GITHUB_TOKEN": "x", "AWS_PROFILE": "x", "GRANTED": "x", "lower_name": "x", "API": "x", "HTTPS_PROXY": "x"}
@@ -70,6 +73,45 @@ def test_a_programs_path_is_the_one_that_the_childs_own_path_gives(programs: Pat
 def test_a_program_with_a_slash_begins_at_the_tools_folder(programs: Path) -> None:
     found = program_paths(tool(Shell("./run.sh; ./gone.sh; /bin/sh -c x", ""), str(programs / "work")), resolution("/nowhere"))
     assert found == {"./run.sh": f"{programs}/work/./run.sh", "./gone.sh": None, "/bin/sh": "/bin/sh"}
+
+
+SHOWN = "not shown"
+
+
+def text(name: str, value: str) -> Text:
+    return Text(f"${{{name}}}", value, references=(Reference(name, value),))
+
+
+@pytest.mark.parametrize(
+    ("fields", "parent", "at"),
+    [
+        pytest.param({"env": {"PATH": ("FOLDER", "bin")}}, {}, SHOWN, id="a reference"),
+        pytest.param({"env": {"PATH": ("FOLDER", "bin")}, "never_redact": {"FOLDER"}}, {}, None, id="one that is no secret"),
+        pytest.param({"env": {"PATH": ("HOME", "bin")}}, {}, None, id="a well-known reference"),
+        pytest.param({"required_env": (Grant("PATH", "FOLDER"),)}, {"FOLDER": "bin"}, SHOWN, id="a grant of another name"),
+        pytest.param({"env_files": (EnvFile("f", "/f"),)}, {}, SHOWN, id="an env_file"),
+    ],
+)
+def test_a_place_that_only_the_parent_knows_is_not_shown(
+    fields: dict[str, Any], parent: dict[str, str], at: str | None, programs: Path
+) -> None:
+    folder = str(programs / "bin")
+    if "env" in fields:
+        fields = {**fields, "env": {"PATH": text(fields["env"]["PATH"][0], folder)}}
+    declared = tool(Shell("git log; nothere; /bin/sh x", ""), **fields)
+    files = tuple(parse(f"PATH={folder}", path="f") for _ in declared.env_files)
+    resolved = resolve(declared, parent=dict.fromkeys(parent, folder), floor=(), files=files)
+    assert program_paths(declared, resolved) == {"git": at or f"{folder}/git", "nothere": None, "/bin/sh": "/bin/sh"}
+
+
+def test_neither_is_one_in_a_folder_that_only_the_parent_knows(programs: Path) -> None:
+    declared = replace(tool(Shell("./run.sh; ./gone.sh; git x; /bin/sh x", "")), cwd=text("FOLDER", str(programs / "work")))
+    assert program_paths(declared, resolution(str(programs / "bin"))) == {
+        "./run.sh": SHOWN,
+        "./gone.sh": None,
+        "git": f"{programs}/bin/git",
+        "/bin/sh": "/bin/sh",
+    }
 
 
 @pytest.mark.parametrize(

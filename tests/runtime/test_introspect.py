@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import marshal
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -12,7 +11,7 @@ import pytest
 from mcc_jupyter.core.command import Request
 from mcc_jupyter.core.policy import resolve
 from mcc_jupyter.core.resolution import Context, Resolution
-from mcc_jupyter.core.tool import Function, Limits, Origin, Param, Text, Tool
+from mcc_jupyter.core.tool import MISSING, Function, Limits, Origin, Param, Text, Tool
 from mcc_jupyter.core.values import ValueClass
 from mcc_jupyter.runtime.introspect import Introspected, frames, introspect
 from mcc_jupyter.runtime.launcher import Exit
@@ -197,14 +196,59 @@ def test_answers_are_read_as_far_as_they_are_whole(data: bytes | None, answers: 
     assert frames(data) == answers
 
 
-def test_FN_09_integers_of_any_length_are_read_exactly() -> None:
-    for number in (2**80, -(2**80), 10**4299, 10**4300, -(10**4300), 2**20_000 + 1):
-        sys.set_int_max_str_digits(0)
-        try:
-            data = frame({"n": number})
-        finally:
-            sys.set_int_max_str_digits(4300)
-        assert frames(data) == [{"n": number}]
+def test_FN_09_integers_are_read_exactly_and_over_long_ones_make_no_answer() -> None:
+    for number in (2**80, -(2**80), 10**4299, -(10**4299)):
+        assert frames(frame({"n": number})) == [{"n": number}]
+    for text in (b'{"n": 1%s}' % (b"0" * 4300), b'{"n": -1%s}' % (b"0" * 1_000_000)):
+        assert frames(b"%08x\n" % len(text) + text + frame({"b": 2})) == []
+
+
+# ---- what may be shown of a description
+
+
+def test_LEAK_a_description_is_shown_without_the_secrets_in_it() -> None:
+    deep: list[object] = []
+    for _ in range(600):
+        deep = [deep]
+    params = [
+        {"name": "a", "type": "str", "required": False, "default": SECRET, "description": f"is {SECRET}", "schema": {"type": "string"}},
+        {"name": "b", "type": "str", "required": True, "enum": ["x", SECRET], "schema": {"enum": ["x", SECRET]}},
+        {"name": "c", "type": "list", "required": True, "schema": {"type": "array", "items": {"enum": [SECRET]}}},
+        {"name": "d", "type": "any", "required": True, "enum": [SECRET], "schema": {"enum": [SECRET]}},
+        {"name": "e", "type": "str", "required": False, "default": "x", "enum": ["x"], "schema": {"enum": ["x"]}},
+        {"name": "f", "type": "list", "required": False, "default": deep, "schema": {"type": "array"}},
+        "no mapping",
+    ]
+    answer = described("f", params=params, description=f"with {SECRET}", notes=[f"note {SECRET}"])
+    (found,) = run(FakeLauncher(Exit(code=0, result=answer)), tool("f", passthrough=("TOKEN",))).tools
+    assert (found.description, found.notes) == ("with [redacted:TOKEN]", ("note [redacted:TOKEN]",))
+    told = [(item.name, item.type, item.required, item.default, item.enum, item.schema) for item in found.params]
+    assert told == [
+        ("a", "str", False, MISSING, None, {"type": "string"}),
+        ("b", "str", True, MISSING, None, {"type": "string"}),
+        ("c", "list", True, MISSING, None, {"type": "array"}),
+        ("d", "any", True, MISSING, None, {}),
+        ("e", "str", False, "x", ("x",), {"enum": ["x"]}),
+        ("f", "list", False, MISSING, None, {"type": "array"}),
+    ]
+    assert found.params[0].description == "is [redacted:TOKEN]"
+
+
+def test_a_description_without_parameters_is_one_too() -> None:
+    answer = described("f", params=None)
+    (found,) = run(FakeLauncher(Exit(code=0, result=answer)), tool("f")).tools
+    assert found.params == ()
+
+
+def test_of_what_imports_print_the_head_and_the_tail_are_kept() -> None:
+    def loud(request: Request, stdout: Sink, stderr: Sink) -> Exit:
+        for _ in range(64):
+            stdout(b"x" * 65536)
+        return everything(request, stdout, stderr)
+
+    printed = run(FakeLauncher(loud), tool("f", limits=Limits(output_mb=1))).printed
+    assert len(printed) < 1_100_000
+    assert "[… 3145728 bytes omitted …]" in printed
 
 
 # ---- with a real child

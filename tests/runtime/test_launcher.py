@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import marshal
 import os
@@ -20,8 +21,8 @@ import pytest
 
 from mcc_jupyter.core.command import Request
 from mcc_jupyter.core.tool import Limits
+from mcc_jupyter.runtime import descriptors, supervised
 from mcc_jupyter.runtime import launcher as module
-from mcc_jupyter.runtime import supervised
 from mcc_jupyter.runtime.launcher import Exit, Launcher, Stop
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
@@ -310,7 +311,7 @@ def test_where_sealed_memory_is_lacking_something_else_carries_it(launcher: Laun
             pytest.skip("no memfd here")
 
         def create(name: str, flags: int) -> int:
-            if lacking == "permission" or flags & supervised._NOEXEC_SEAL:
+            if lacking == "permission" or flags & descriptors._NOEXEC_SEAL:
                 raise OSError
             return int(real(name, flags))
 
@@ -330,7 +331,7 @@ def test_private_files_are_private_and_gone_afterwards(launcher: Launcher) -> No
     ran = Ran(launcher, sh(f"umask; {script}", files={"A": b"one\n", "B": b"two\n"}))
     *lines, path = ran.out.decode().splitlines()
 
-    assert lines == [f"{supervised.umask():04o}", f"600 {os.getuid()}", f"700 {os.getuid()}", "one", "two"]
+    assert lines == [f"{descriptors.umask():04o}", f"600 {os.getuid()}", f"700 {os.getuid()}", "one", "two"]
     assert not Path(path).parent.exists()
 
 
@@ -375,7 +376,7 @@ def test_PROC_14_memory_stays_flat_under_a_flood(launcher: Launcher) -> None:
     def count(chunk: bytes) -> None:
         nonlocal size
         size += len(chunk)
-        assert len(chunk) <= supervised.CHUNK
+        assert len(chunk) <= descriptors.CHUNK
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     exit = launcher.run(sh("yes | head -c 100000000"), stdout=count, stderr=count)
@@ -944,7 +945,7 @@ def test_memory_that_cannot_be_sealed_is_given_back(launcher: Launcher, monkeypa
     def refuse(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(supervised.fcntl, "fcntl", refuse)
+    monkeypatch.setattr(fcntl, "fcntl", refuse)
 
     assert Ran(launcher, sh("echo hi")).exit.error == "no process can be started: Operation not permitted"
 
@@ -953,7 +954,7 @@ def test_a_report_may_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "memfd_create", raising=False)
     call = supervised.Call(sh(":"), bytearray().extend, bytearray().extend, Stop())
     call.given[9] = call.source(b"nobody reads this")
-    call.socket, theirs = supervised.socketpair()
+    call.socket, theirs = descriptors.socketpair()
     call.poll.register(call.socket)
     call.started = call.running = True
     report = marshal.dumps({"status": 0, "stopped": None, "notes": ["a note"], "error": None}, 2)
@@ -1134,7 +1135,7 @@ def test_a_late_order_is_not_taken_for_a_call(launcher: Launcher) -> None:
 
 def test_a_supervisor_that_cannot_be_had_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     launcher = Launcher(ENVIRON)
-    ours, theirs = supervised.socketpair()
+    ours, theirs = descriptors.socketpair()
     launcher._control = ours
     theirs.sendall(b"x\0\0\x0b\0\0\0\0")
 
@@ -1151,7 +1152,7 @@ class Dead:
         self.closed, self.taken = closed, 0
 
     def take(self, _: Request) -> socket.socket:
-        ours, theirs = supervised.socketpair()
+        ours, theirs = descriptors.socketpair()
         theirs.close()
         if self.closed:
             ours.close()
@@ -1159,6 +1160,9 @@ class Dead:
         return ours
 
     def give_back(self, _: Request, taken: socket.socket) -> None:
+        raise AssertionError
+
+    def end(self, taken: socket.socket) -> None:
         raise AssertionError
 
 
@@ -1187,14 +1191,14 @@ def test_a_frame_may_leave_in_two_parts() -> None:
             self.sent += rest
 
     narrow = Narrow()
-    supervised.send(narrow, b"a whole frame", [])  # type: ignore[arg-type]
+    descriptors.send(narrow, b"a whole frame", [])  # type: ignore[arg-type]
 
     assert narrow.sent == b"a whole frame"
 
 
 def test_a_report_that_is_announced_or_never_comes() -> None:
     call = supervised.Call(sh(":"), bytearray().extend, bytearray().extend, Stop())
-    call.socket, theirs = supervised.socketpair()
+    call.socket, theirs = descriptors.socketpair()
     call.running = True
     theirs.sendall(bytes(8))
     call.receive()
@@ -1214,3 +1218,134 @@ def test_a_forked_process_asks_a_launcher_of_its_own_what_holds() -> None:
     launcher._owner = -1
     assert launcher.isolation.known
     launcher.close()
+
+
+# A tool that stops its supervisor
+
+
+STOPPERS = [
+    pytest.param("kill -STOP $PPID", id="once"),
+    pytest.param("(while :; do kill -STOP $PPID; done) 2>/dev/null & until grep -q '^State:.T' /proc/$PPID/status; do :; done", id="again and again"),
+]
+
+
+@linux
+@pytest.mark.parametrize("stopper", STOPPERS)
+@pytest.mark.parametrize("why", ["timeout", "interrupt"])
+def test_a_tool_that_stops_its_supervisor_is_ended_all_the_same(stopper: str, why: str, tmp_path: Path) -> None:
+    launcher = Launcher(ENVIRON)
+    stop = Stop()
+
+    def sink(_: bytes) -> None:
+        if why == "interrupt":
+            stop.interrupt()
+            stop.interrupt()
+
+    script = f'echo $$ > tool; echo $PPID > watcher; echo "$A" > file; sleep 96 & echo $! > other; {stopper}\necho; exec sleep 96'
+    try:
+        request = sh(script, cwd=str(tmp_path), files={"A": b"x"}, timeout=0.5 if why == "timeout" else None)
+        exit = launcher.run(request, stdout=sink, stderr=sink, stop=stop)
+        note = "the process that watched over this call did not answer and was killed, with everything it watched"
+
+        assert exit == Exit(seconds=exit.seconds, stopped=why, notes=(note,))
+        assert exit.seconds < FAR
+        pids = [written(tmp_path / name) for name in ("tool", "watcher", "other")]
+        assert until(lambda: not any(alive(pid) for pid in pids))
+        assert until(lambda: not Path((tmp_path / "file").read_text().strip()).parent.exists())
+        assert Ran(launcher, sh("echo next")).out == b"next\n"
+    finally:
+        launcher.close()
+
+
+@linux
+@pytest.mark.parametrize("stopper", STOPPERS)
+@pytest.mark.parametrize("killed", ["kernel", "kernel and launcher", "nobody"])
+def test_a_stopped_supervisor_does_not_outlive_the_kernel(stopper: str, killed: str, tmp_path: Path) -> None:
+    then = "time.sleep(0.1)" if killed == "nobody" else "time.sleep(96)"
+    script = f"sleep 96 & echo $! > other; echo $A > file; echo $PPID > watcher; {stopper}\necho $$ > tool; exec sleep 96"
+    source = KERNEL.replace("trap '' INT TERM HUP; setsid sleep 30 & echo $! > other; echo $A > file; echo $$ > tool; while :; do sleep 0.05; done", script.replace("\n", "\\n"))
+    source = source.format(repository=str(REPOSITORY), environ=ENVIRON, folder=str(tmp_path), then=then)
+    kernel = subprocess.Popen([sys.executable, "-c", source], env=ENVIRON, start_new_session=True, stdout=subprocess.DEVNULL)
+    try:
+        pids = [written(tmp_path / name) for name in ("tool", "other", "watcher", "launcher")]
+        private = Path((tmp_path / "file").read_text().strip())
+        if "launcher" in killed:
+            os.kill(children(pids[3])[0], signal.SIGKILL)
+        if killed != "nobody":
+            kernel.kill()
+        kernel.wait(FAR)
+        assert until(lambda: not any(alive(pid) for pid in pids), FAR), [alive(pid) for pid in pids]
+        assert until(lambda: not private.parent.exists())
+    finally:
+        kernel.kill()
+        kernel.wait()
+
+
+@linux
+def test_a_call_whose_launcher_is_stopped_too_is_given_up() -> None:
+    launcher = Launcher(ENVIRON)
+    assert launcher.isolation.known  # now a supervisor waits
+    pid = launcher_of(launcher)
+    try:
+        os.kill(pid, signal.SIGSTOP)
+        exit = Ran(launcher, sh("kill -STOP $PPID; exec sleep 96", timeout=0.2)).exit
+        note = "the process that watched over this call did not answer and could not be ended"
+        assert exit == Exit(seconds=exit.seconds, stopped="timeout", notes=(note,))
+    finally:
+        os.kill(pid, signal.SIGCONT)
+        launcher.close()
+    assert not alive(pid)
+
+
+@linux
+def test_a_launcher_that_does_not_answer_is_an_error() -> None:
+    launcher = Launcher(ENVIRON)
+    assert launcher.isolation.known
+    pid = launcher_of(launcher)
+    assert launcher._control is not None
+    launcher._control.settimeout(0.2)
+    try:
+        os.kill(pid, signal.SIGSTOP)
+        assert Ran(launcher, command("true", isolation=False)).exit.error == "no process can be started: the launcher does not answer"
+    finally:
+        os.kill(pid, signal.SIGCONT)
+        launcher.close()
+
+
+def test_what_holds_is_unknown_without_a_launcher() -> None:
+    assert not Launcher(ENVIRON, python="/no/python").isolation.known
+
+
+@linux
+def test_what_a_sink_raises_ends_a_call_whose_supervisor_is_stopped(tmp_path: Path) -> None:
+    def sink(_: bytes) -> None:
+        raise ValueError("full")
+
+    launcher = Launcher(ENVIRON)
+    try:
+        with pytest.raises(ValueError, match="full"):
+            launcher.run(sh("echo $$ > pid; kill -STOP $PPID; echo; exec sleep 96", cwd=str(tmp_path)), stdout=sink, stderr=sink)
+        assert until(lambda: not alive(written(tmp_path / "pid")))
+    finally:
+        launcher.close()
+
+
+def test_only_what_this_process_has_started_is_ended(launcher: Launcher) -> None:
+    ours, theirs = descriptors.socketpair()
+    launcher.end(ours)
+    call = supervised.Call(sh(":"), bytearray().extend, bytearray().extend, Stop())
+    call.end()
+    ours.close()
+    theirs.close()
+
+    assert Ran(launcher, sh("echo hi")).out == b"hi\n"
+
+
+def test_who_dribbles_characters_is_shown_them(launcher: Launcher) -> None:
+    read, write = os.pipe()
+    os.write(write, b"no end of a line")
+    assert descriptors.rest_of_line(read) == b"no end of a line"
+    os.write(write, b"rest")
+    os.close(write)
+    assert descriptors.rest_of_line(read) == b"rest"
+    os.close(read)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcc_jupyter.runtime.output import Capture, Live, plain
+from mcc_jupyter.runtime.output import Capture, Colours, Live, plain
 
 CHUNKS = st.lists(st.binary(max_size=12) | st.text(max_size=6).map(str.encode), max_size=12)
 
@@ -193,3 +193,21 @@ def test_of_a_line_that_was_drawn_again_the_last_state_is_stored(text: str, stor
 
 def test_PROC_15_many_updates_of_one_line() -> None:
     assert plain("\r".join(f"{at}" for at in range(200_001)) + "\n") == "200000\n"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 1000])
+@pytest.mark.parametrize(
+    ("given", "passed"),
+    [
+        (b"", b""),
+        (b"plain", b"plain"),
+        (b"a\x1b[31mb\x1b[2Kc\x1b]0;title\x07d", b"a\x1b[31mbcd"),
+        (b"a\x1b]0;" + b"x" * 5000 + b"\x1b\\b", b"ab"),
+        (b"a" + b"\x1b[0m" * 200 + b"b\x1b[1m", b"a" + b"\x1b[0m" * 128 + b"b\x1b[1m"),
+        (b"\x1b[1m\x1b[2K" * 200, b"\x1b[1m" * 128),
+        (b"a\x1b]0;never ended", b"a"),
+    ],
+)
+def test_only_colours_pass_before_redaction_however_the_bytes_come(given: bytes, passed: bytes, size: int) -> None:
+    colours = Colours()
+    assert b"".join(colours.feed(given[at : at + size]) for at in range(0, len(given), size)) == passed

@@ -56,6 +56,12 @@ def test_nobody_can_change_a_snapshot() -> None:
         Parent({"A": "1"})()["A"] = "2"  # type: ignore[index]
 
 
+def test_a_snapshot_is_shown_without_its_values() -> None:
+    snapshot = Parent({"A": "n0t-f0r-any-eyes", "B": ""})()
+    assert repr(snapshot.copy()) == "<environment: 2 names>"  # type: ignore[attr-defined]
+    assert repr(snapshot) == "mappingproxy(<environment: 2 names>)"
+
+
 def test_an_empty_environment_is_a_snapshot_too() -> None:
     snapshots = Parent({})
     assert snapshots() == {}

@@ -68,6 +68,26 @@ def test_a_later_cell_with_the_same_key_replaces_with_a_notice_that_names_both()
     assert registry.find("a").origin.label == "cell 7"
 
 
+@pytest.mark.parametrize("later", [cell("c1"), cell("c2")])
+def test_another_tool_with_the_same_key_is_replaced_with_a_notice_that_says_so(later: Origin) -> None:
+    registry = Registry()
+    registry.put([tool("b.c", cell("c1"), "a")], cell("c1"), complete=True)
+    notices, problems = registry.put([tool("c", later, "a", "b")], later, complete=True)
+    assert (notices[-1], problems) == ("a.b.c: replaces another tool, 'b.c' of a; rename one", [])
+    assert len(notices) == (1 if later.id == "c1" else 2)
+    again = registry.put([tool("c", later, "b", "a")], later, complete=True)
+    assert again == ([], [])
+
+
+@pytest.mark.parametrize("name", [5, None, 1.5])
+def test_what_is_no_name_is_an_unknown_tool(name: object) -> None:
+    registry = Registry()
+    declare(registry, cell("c1"), "a")
+    with pytest.raises(UnknownTool) as caught:
+        registry.find(name)  # type: ignore[arg-type]
+    assert str(caught.value) == f"No tool {name!r} is declared here; run the cell that declares it"
+
+
 def test_a_cell_that_lost_its_key_to_another_does_not_take_it_along_when_it_is_edited() -> None:
     registry = Registry()
     declare(registry, cell("c1"), "a")

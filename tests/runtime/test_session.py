@@ -124,12 +124,13 @@ def test_what_is_no_json_is_refused_by_name_without_its_value(value: object, why
 
 
 PEM = 'line one "quoted"\nline two\\end'
-SECRETS = {"DB_PASSWORD": "hunter2-hunter2", "PEM": PEM, "PIN": "1234567890"}
+SECRETS = {"DB_PASSWORD": "hunter2-hunter2", "PEM": PEM, "PIN": "1234567890", "APP_KEY": "aB3dE5gH7jK9", "CTX": "MCC_CTX_ROWS_OF_X"}
 
 
 def guarded() -> SessionStore:
-    def secret_in(text: str) -> str | None:
-        return next((name for name, value in SECRETS.items() if Redactor({name: value}).holds_secret(text)), None)
+    def secret_in(text: str, /, *, folded: bool) -> str | None:
+        known = {name: value.lower() if folded else value for name, value in SECRETS.items()}
+        return next((name for name, value in known.items() if Redactor({name: value}).holds_secret(text)), None)
 
     return SessionStore(lambda: IDENTITY, secret_in)
 
@@ -156,6 +157,17 @@ def test_a_known_secret_is_refused_by_its_name(value: object, name: str) -> None
         f"the tool's changes to the session were not stored: {text.removeprefix('SecretError: ')}"
     )
     assert "k" not in session
+
+
+@pytest.mark.parametrize(("key", "name"), [("ab3de5gh7jk9", "APP_KEY"), ("x_ab3de5gh7jk9_y", "APP_KEY"), ("rows_of_x", "CTX")])
+def test_a_key_holds_no_secret_in_any_case_and_is_not_shown(key: str, name: str) -> None:
+    session = guarded()
+    text = f"SecretError: session: a key holds {name}; give tools the variable instead"
+    assert refusal(lambda: session.__setitem__(key, 1)) == text
+    assert session.apply({"a": 1, key: 1}, []) == (
+        f"the tool's changes to the session were not stored: {text.removeprefix('SecretError: ')}"
+    )
+    assert dict(session) == IDENTITY
 
 
 def test_two_texts_side_by_side_are_not_taken_for_a_secret() -> None:

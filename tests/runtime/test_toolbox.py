@@ -331,7 +331,7 @@ def test_ENV_22_report_and_call_are_resolved_by_one_function_each_time_anew(worl
     world.variables["A"] = "2"
     world.box.call("a")
     assert requests(world)[1].environ["A"] == "2"
-    assert seen == ["a"] * 7  # declared, three reports, three calls that resolved and one that could not
+    assert seen == ["a"] * 3  # declared, and once for each change of the environment
 
 
 def test_the_full_report_has_withheld_names_and_program_paths(world: World) -> None:
@@ -411,10 +411,40 @@ def test_nothing_that_a_toolbox_gives_shows_a_value_when_it_is_printed(world: Wo
 # ---- session
 
 
+def test_a_secret_is_known_from_its_declaration_on_and_before_it_by_nobody(world: World) -> None:
+    world.box.session["early"] = SECRET
+    world.declare("{name: a, exec: 'true', env_passthrough: [TOKEN]}")
+    text = "SecretError: session: the value of `k` holds TOKEN; give tools the variable instead"
+    assert refusal(lambda: world.box.session.__setitem__("k", f"x{SECRET}")) == text
+    world.variables["TOKEN"] = "Sk_Live_Another_One"
+    assert world.box.report("a").available
+    text = "SecretError: session: a key holds TOKEN; give tools the variable instead"
+    assert refusal(lambda: world.box.session.__setitem__("sk_live_another_one", 1)) == text
+
+
+@pytest.mark.parametrize(
+    ("action", "text"),
+    [
+        (lambda box: box.call(5), "a tool's name is text, like `query`, and not of type int"),
+        (lambda box: box.report(5), "a tool's name is text, like `query`, and not of type int"),
+        (lambda box: box.load(5), "load: a path is text, like `tools.yaml`, and not of type int"),
+        (lambda box: box.load("a.yaml", "\0"), "load: a path holds a NUL byte, which no file's name can; remove it"),
+        (lambda box: box.call("a", 5), "Tool 'a': arguments are a mapping of parameter names to values, like {'n': 3}"),
+        (lambda box: box.call("a", {1: 2}), "Tool 'a': arguments are a mapping of parameter names to values, like {'n': 3}"),
+        (lambda box: box.map("a", 5), "map: arguments are a list of mappings, one for each call"),
+        (lambda box: box.map("a", "ab"), "map: arguments are a list of mappings, one for each call"),
+        (lambda box: box.map("a", [5]), "Tool 'a': arguments are a mapping of parameter names to values, like {'n': 3}"),
+        (lambda box: box.map("a", [{}], workers=-1), "map: workers must be a whole number above 0, or None"),
+        (lambda box: box.map("a", [{}], workers=1.5), "map: workers must be a whole number above 0, or None"),
+    ],
+)
+def test_what_is_of_a_wrong_type_is_told_in_one_line(world: World, action: Callable[[Toolbox], object], text: str) -> None:
+    world.declare("{name: a, exec: 'true'}")
+    assert refusal(lambda: action(world.box)) == f"ArgumentError: {text}"
+
+
 def test_a_value_that_a_call_used_is_refused_by_the_session(world: World) -> None:
     world.declare("{name: a, exec: 'true', env_passthrough: [TOKEN]}")
-    world.box.session["early"] = SECRET  # nobody knows it yet
-    world.box.call("a")
     text = "SecretError: session: the value of `k` holds TOKEN; give tools the variable instead"
     assert refusal(lambda: world.box.session.__setitem__("k", f"x{SECRET}")) == text
     world.variables["TOKEN"] = "sk-live-another-one"

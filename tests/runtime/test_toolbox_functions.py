@@ -91,9 +91,11 @@ def test_a_data_frame_is_its_records(world: World) -> None:
     assert call(world, text, python=sys.executable).value == [{"a": 1, "b": "x"}, {"a": 2, "b": None}]
 
 
-def test_FN_09_integers_of_any_size_arrive_in_full(world: World) -> None:
+def test_FN_09_integers_arrive_in_full_and_over_long_ones_are_a_failure(world: World) -> None:
     assert call(world, "def f(): return [2**80, 2**53 + 1]").value == [2**80, 2**53 + 1]
-    assert call(world, "def f(): return 2**20000").value == 2**20000
+    assert call(world, "def f(): return 2**14000").value == 2**14000
+    outcome = call(world, "def f(): return [2**20000]")
+    assert outcome.failure == "failed: cannot return an integer of 6,021 digits at value[0]; return it as text"
 
 
 def test_FN_11_coroutines_are_awaited_and_generators_are_lists(world: World) -> None:

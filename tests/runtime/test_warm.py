@@ -17,8 +17,8 @@ import pytest
 from mcc_jupyter.core.command import Request
 from mcc_jupyter.core.outcome import Outcome
 from mcc_jupyter.runtime import warm
+from mcc_jupyter.runtime.descriptors import socketpair
 from mcc_jupyter.runtime.launcher import Stop
-from mcc_jupyter.runtime.supervised import socketpair
 
 from .conftest import World
 
@@ -477,3 +477,32 @@ def test_a_report_that_is_there_goes_before_the_status(functions: Functions) -> 
     call.close()
     for one in theirs:
         one.close()
+
+
+def test_a_forked_call_that_does_not_answer_ends_with_the_process_that_forked_it() -> None:
+    ended: list[socket.socket] = []
+
+    class Supplied:
+        def take(self, _: Request) -> socket.socket:
+            raise AssertionError
+
+        def give_back(self, _: Request, taken: socket.socket) -> None:
+            raise AssertionError
+
+        def end(self, taken: socket.socket) -> None:
+            ended.append(taken)
+
+    pairs = [socketpair() for _ in range(3)]
+    (call_socket, _), (watch, _), (supervisor, _) = pairs
+    call = warm._Forked(Request(("x",), {}, "/"), (call_socket, watch), bytearray().extend, bytearray().extend, Stop())
+    call.end()
+    call.supply = Supplied()
+    call.end()
+    assert ended == []
+    call.supervisor = supervisor
+    call.end()
+
+    assert ended == [supervisor]
+    for pair in pairs:
+        for one in pair:
+            one.close()

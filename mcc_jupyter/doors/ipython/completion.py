@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from ...runtime.guard import guarded
+
 if TYPE_CHECKING:
     from IPython.core.completer import CompletionContext
     from IPython.core.interactiveshell import InteractiveShell
@@ -53,6 +55,7 @@ def _matcher(shell: InteractiveShell) -> Any:
     return complete
 
 
+@guarded
 def candidates(before: str, toolbox: Toolbox) -> Iterable[str]:
     """What may stand at the end of the line *before*, which begins with one of our magics."""
     from ...core.cell import CALL_OPTIONS, SH_OPTIONS, TOOL_OPTIONS

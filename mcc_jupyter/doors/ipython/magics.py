@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 from traitlets import Any as Setting
 
+from ...runtime.guard import guarded
 from ...runtime.parent import Parent
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class MccMagics(Magics):
 
     @no_var_expand
     @cell_magic
+    @guarded
     def mcc_tool(self, line: str, cell: str) -> None:
         """Declare tools, and show what each of them gets. No tool runs.
 
@@ -80,6 +82,7 @@ class MccMagics(Magics):
 
     @no_var_expand
     @cell_magic
+    @guarded
     def mcc_sh(self, line: str, cell: str) -> None:
         """Run the body once in /bin/sh, with the floor and what the options name: a %%bash that inherits nothing else.
 
@@ -91,6 +94,7 @@ class MccMagics(Magics):
 
     @no_var_expand
     @line_magic
+    @guarded
     def mcc_load(self, line: str) -> None:
         """Declare the tools of YAML files, folders and globs.
 
@@ -103,6 +107,7 @@ class MccMagics(Magics):
 
     @no_var_expand
     @line_magic
+    @guarded
     def mcc_call(self, line: str) -> None:
         """Call a tool and show what it gives.
 
@@ -128,6 +133,7 @@ class MccMagics(Magics):
 
     @no_var_expand
     @line_magic
+    @guarded
     def mcc_tools(self, line: str) -> None:
         """List the declared tools, or forget one.
 
@@ -144,6 +150,7 @@ class MccMagics(Magics):
 
     @no_var_expand
     @line_magic
+    @guarded
     def mcc_env(self, line: str) -> None:
         """Show which variables a tool gets and why, by name; without a tool, a table of all tools.
 
@@ -160,6 +167,7 @@ class MccMagics(Magics):
 
     @no_var_expand
     @line_magic
+    @guarded
     def mcc_probe(self, line: str) -> None:
         """Start a child with exactly a tool's environment and compare the names it received with the report.
 
@@ -170,6 +178,7 @@ class MccMagics(Magics):
 
     @no_var_expand
     @line_magic
+    @guarded
     def mcc_session(self, line: str) -> Any:
         """The notebook's session: what every tool can read in MCC_CTX.
 
@@ -201,6 +210,7 @@ class MccMagics(Magics):
 
     # ---- showing
 
+    @guarded
     def forget_left(self, result: Any) -> None:
         """After a cell went well: the tools it declared before and does not declare now are forgotten (SPEC 2.5)."""
         from ...runtime.current import running_cell, toolbox_known
