@@ -417,14 +417,14 @@ class Toolbox:
         with self._lock:
             self._secrets.update({value: name for name, value in secrets.items()})
 
+    def known_secrets(self) -> tuple[tuple[str, str], ...]:
+        """Name and value of every secret that calls have had so far: for a redactor, and for nothing else."""
+        with self._lock:
+            return tuple((name, value) for value, name in self._secrets.items())
+
     def _secret_in(self, text: str) -> str | None:
         """The name of a known secret that *text* holds (SPEC 6.2)."""
-        with self._lock:
-            known = dict(self._secrets)
-        for value, name in known.items():
-            if Redactor({name: value}).holds_secret(text):
-                return name
-        return None
+        return Redactor(self.known_secrets()).secret_in(text)
 
 
 def _checked(resolved: _Resolved) -> _Resolved:
