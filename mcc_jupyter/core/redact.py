@@ -21,15 +21,20 @@ _NO_BYTES = re.compile("([\ud800-\udc7f\udd00-\udfff]+)")
 
 
 class Redactor:
-    """Knows the secrets of one call, by name."""
+    """Knows the secrets of one call, by name. One name may have several values; then they come as pairs."""
 
-    def __init__(self, secrets: Mapping[str, str]) -> None:
+    def __init__(self, secrets: Mapping[str, str] | Iterable[tuple[str, str]]) -> None:
         self.counts: Counter[str] = Counter()
         """Marks set so far, by name."""
-        ordinary = {name: value for name, value in secrets.items() if is_ordinary(value)}
-        self.skipped = tuple(name for name, value in ordinary.items() if value.strip())
+        self.know(secrets)
+
+    def know(self, secrets: Mapping[str, str] | Iterable[tuple[str, str]]) -> None:
+        """From now on these are the secrets, for open streams too: all that were known before, and others."""
+        pairs = dict.fromkeys(secrets.items() if isinstance(secrets, Mapping) else secrets)
+        ordinary = {pair for pair in pairs if is_ordinary(pair[1])}
+        self.skipped = tuple(dict.fromkeys(pair[0] for pair in pairs if pair in ordinary and pair[1].strip()))
         """Names whose values are too short or too common to be redacted."""
-        self._secrets = tuple(pair for pair in secrets.items() if pair[0] not in ordinary)
+        self._secrets = tuple(pair for pair in pairs if pair not in ordinary)
 
     def __bool__(self) -> bool:
         return bool(self._secrets)
@@ -71,6 +76,21 @@ class Redactor:
                 if spans := self._spans(as_bytes(part)):
                     return min(spans)[2]
         return None
+
+    def found(self, text: str) -> list[tuple[int, int, str]]:
+        """Where in *text* secrets stand: the first character, the end, and the name its mark would have."""
+        found: list[tuple[int, int, str]] = []
+        base = 0
+        for part in _NO_BYTES.split(text) if self._secrets else ():
+            data = as_bytes(part)
+            # Halves of a character hold no secret, and are alone in their part.
+            seen, size = 0, 0
+            for start, end, name in _united(self._spans(data)):
+                before = size + _characters(data[seen:start])
+                seen, size = end, before + _characters(data[start:end])
+                found.append((base + before, base + size, name))
+            base += len(part)
+        return found
 
     def _spans(self, data: bytes) -> list[Span]:
         search = self._search()
@@ -133,3 +153,20 @@ class Stream:
         safe, self._covered = self._redactor._marked(data, spans, self._shown, wait, self._covered)
         self._kept, self._shown = data[keep:], wait - keep
         return safe
+
+
+def _united(spans: Iterable[Span]) -> list[tuple[int, int, str]]:
+    """First byte, end and name of each mark: overlapping matches are one, with the name of the first."""
+    marks: list[tuple[int, int, str]] = []
+    for start, negative, name, _ in sorted(spans):
+        if marks and start < marks[-1][1]:
+            first, end, name = marks.pop()
+            marks.append((first, max(end, -negative), name))
+        else:
+            marks.append((start, -negative, name))
+    return marks
+
+
+def _characters(data: bytes) -> int:
+    return len(data.decode("utf-8", "surrogateescape"))
+

@@ -50,9 +50,9 @@ def _make(shell: object | None, parent: Callable[[], Mapping[str, str]]) -> Tool
 def _configured(shell: object | None) -> Mapping[str, object]:
     config = getattr(shell, "config", None)
     found = config.get("MccMagics", {}) if config is not None else {}
-    unknown = sorted(set(found) - {"env_floor", "groups"})
+    unknown = sorted(set(found) - {"env_floor", "groups", "guard"})
     if unknown:
-        raise PolicyError(f"c.MccMagics.{unknown[0]} is no setting; there are env_floor and groups")
+        raise PolicyError(f"c.MccMagics.{unknown[0]} is no setting; there are env_floor, groups and guard")
     return dict(found)
 
 

@@ -27,17 +27,18 @@ class Parent:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
-        self._seen: dict[str, str] | None = None
-        self._snapshot: Mapping[str, str] = MappingProxyType(_Environment())
+        self._last: tuple[dict[str, str] | None, Mapping[str, str]] = None, MappingProxyType(_Environment())
+        """The pairs as they were seen and their snapshot, in one: several threads may ask at once."""
 
     def __call__(self) -> Mapping[str, str]:
         # ``os.environ`` keeps its encoded pairs in ``_data``; comparing those is many times cheaper than decoding them.
         raw = getattr(self._environ, "_data", self._environ)
-        if self._seen is None or raw != self._seen:
+        seen, snapshot = self._last
+        if seen is None or raw != seen:
             seen = dict(raw)
-            self._snapshot = MappingProxyType(_Environment(_decoded(seen)))
-            self._seen = seen
-        return self._snapshot
+            snapshot = MappingProxyType(_Environment(_decoded(seen)))
+            self._last = seen, snapshot
+        return snapshot
 
 
 def _decoded(pairs: dict[Any, Any]) -> dict[str, str]:

@@ -466,14 +466,15 @@ class Toolbox:
         with self._lock:
             self._secrets.update({value: name for name, value in secrets.items()})
 
+    def known_secrets(self) -> tuple[tuple[str, str], ...]:
+        """Name and value of every secret that calls have had so far: for a redactor, and for nothing else."""
+        with self._lock:
+            return tuple((name, value) for value, name in self._secrets.items())
+
     def _secret_in(self, text: str, /, *, folded: bool) -> str | None:
         """The name of a known secret that *text* holds (SPEC 6.2); *folded*: as it would be in lower case."""
-        with self._lock:
-            known = dict(self._secrets)
-        for value, name in known.items():
-            if Redactor({name: value.lower() if folded else value}).holds_secret(text):
-                return name
-        return None
+        known = ((name, value.lower() if folded else value) for name, value in self.known_secrets())
+        return Redactor(known).secret_in(text)
 
 
 def _checked(resolved: _Resolved) -> _Resolved:

@@ -266,6 +266,25 @@ def test_the_first_secret_in_a_text_is_named_in_whatever_encoding_it_stands(text
     assert Redactor({"SHORT": "abc"}).secret_in(text) is None
 
 
+def test_one_name_may_have_several_values_and_every_mark_has_that_name() -> None:
+    redactor = Redactor([("A", "abcdefgh"), ("A", "01234567x"), ("B", "ijklmnop"), ("A", "abc"), ("A", "def"), ("A", "abcdefgh")])
+
+    assert redactor.text("abcdefgh 01234567x ijklmnop abc") == "[redacted:A] [redacted:A] [redacted:B] abc"
+    assert redactor.counts == {"A": 2, "B": 1}
+    assert redactor.skipped == ("A",)
+
+
+def test_what_becomes_known_later_is_redacted_from_then_on_also_where_it_has_begun() -> None:
+    redactor = Redactor({"A": "abcdefgh"})
+    out = redactor.stream()
+    shown = [out.feed(b"01234567x abcd")]
+    redactor.know({"A": "abcdefgh", "B": "abcd_and_more", "C": "0"})
+    shown += [out.feed(b"_and_"), out.feed(b"more abcdefgh"), out.close()]
+
+    assert shown == [b"01234567x ", b"", b"[redacted:B] [redacted:A]", b""]
+    assert redactor.skipped == ("C",)
+
+
 def test_LEAK_14_a_secret_in_two_chunks_is_one_mark_and_no_chunk_shows_a_part() -> None:
     out = Redactor({"KEY": KEY}).stream()
     shown = [out.feed(b"key=" + KEY[:9].encode()), out.feed(KEY[9:].encode()), out.feed(b"\n"), out.close()]

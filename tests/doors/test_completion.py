@@ -85,6 +85,8 @@ TOOL_OPTIONS = "--cwd --description --env --env-file --group --optional --param 
         ("%mcc_tools ", ["rm"]),
         ("%mcc_tools rm f", ["forecast"]),
         ("%mcc_tools other ", []),
+        ("%mcc_guard ", ["off", "on", "status"]),
+        ("%mcc_guard on ", []),
         ("%mcc_session ", ["clear", "del", "get", "list", "set"]),
         ("%mcc_session s", ["set"]),
         ("%mcc_session get r", ["row_count"]),

@@ -138,7 +138,7 @@ LIKE = "write names separated by commas, for example PATH,HOME,LANG"
         ({"env_floor": []}, f"c.MccMagics.env_floor: it names nothing; {LIKE}"),
         ({"env_floor": ["PATH", "HOME LANG"]}, f"c.MccMagics.env_floor: entry 2 is no variable name; {LIKE}"),
         ({"env_floor": ["MCC_CTX"]}, f"c.MccMagics.env_floor: MCC_CTX belongs to the session; {LIKE}"),
-        ({"env_flor": ["PATH"]}, "c.MccMagics.env_flor is no setting; there are env_floor and groups"),
+        ({"env_flor": ["PATH"]}, "c.MccMagics.env_flor is no setting; there are env_floor, groups and guard"),
     ],
 )
 def test_a_wrong_configuration_is_a_loud_error(settings: dict[str, object], expected: str) -> None:

@@ -869,12 +869,14 @@ def test_what_a_killed_supervisor_watched_is_ended(launcher: Launcher, tmp_path:
 @linux
 def test_closing_ends_running_calls_and_the_launcher() -> None:
     launcher = Launcher(ENVIRON)
+    started: list[bytes] = []
+    request = sh("trap '' INT TERM; echo; while :; do sleep 0.05; done")
     with ThreadPoolExecutor(3) as pool:
-        calls = [pool.submit(Ran, launcher, sh("trap '' INT TERM; while :; do sleep 0.05; done")) for _ in range(3)]
-        assert until(lambda: launcher._process is not None and len(below(launcher._process.pid)) >= 3)
+        calls = [pool.submit(launcher.run, request, stdout=started.append, stderr=started.append) for _ in range(3)]
+        assert until(lambda: len(started) == 3)
         pid = launcher._process.pid  # type: ignore[union-attr]
         launcher.close()
-        assert [call.result().exit.signal for call in calls] == [signal.SIGKILL] * 3
+        assert [call.result().signal for call in calls] == [signal.SIGKILL] * 3
     assert not alive(pid)
     launcher.close()
 

@@ -21,10 +21,15 @@ def load(shell: InteractiveShell) -> None:
     shell.register_magics(magics)
     shell.events.register("post_run_cell", magics.forget_left)
     completion.add(shell)
+    magics.start_guard()
 
 
 def unload(shell: InteractiveShell) -> None:
-    """Takes back everything ``load`` added. Tools, session and running calls stay."""
+    """Takes back everything ``load`` added, and the guard. Tools, session and running calls stay."""
+    from .guard import switch_off
+
+    if switch_off(shell):
+        print("The guard is off: what cells display is not searched for secrets.")
     manager = shell.magics_manager
     for kind in ("line", "cell"):
         for name in [name for name in manager.magics[kind] if name.startswith("mcc_")]:

@@ -76,6 +76,8 @@ def candidates(before: str, toolbox: Toolbox) -> Iterable[str]:
             return ["rm"] if first else _tools(toolbox, all_of_them=True) if words[0] == "rm" else ()
         case "%mcc_session":
             return ["set", "get", "del", "list", "clear"] if first else toolbox.session
+        case "%mcc_guard":
+            return ["on", "off", "status"] if first else ()
         case "%%mcc_tool":
             return [option.flag for option in TOOL_OPTIONS]
         case "%%mcc_sh":

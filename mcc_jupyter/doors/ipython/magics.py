@@ -46,6 +46,7 @@ class MccMagics(Magics):
     # Only declared here, so that IPython knows them: ``runtime/current.py`` reads and checks them for every door.
     env_floor = Setting(help="The names every tool gets, a list; read once, at the first magic.").tag(config=True)
     groups = Setting(help="The groups of whoever uses this notebook, a list; by default all.").tag(config=True)
+    guard = Setting(False, help="Whether %mcc_guard is on from the start, True or False.").tag(config=True)
 
     @property
     def toolbox(self) -> Toolbox:
@@ -207,6 +208,41 @@ class MccMagics(Magics):
             case _:
                 raise _usage("%mcc_session", form)
         return None
+
+    @no_var_expand
+    @line_magic
+    def mcc_guard(self, line: str) -> None:
+        """Redact everything this shell displays: output, results, errors, help. `print(os.environ)` shows marks.
+
+        %mcc_guard on
+        %mcc_guard off
+        %mcc_guard status   what it searches for, by name, and what it does not cover
+        """
+        from .guard import guard_of, switch_off, switch_on
+
+        match line.split():
+            case ["on"]:
+                switch_on(self.shell, self.toolbox)
+                print("The guard is on; `%mcc_guard status` says what it covers.")
+            case ["off"]:
+                switch_off(self.shell)
+                print("The guard is off: what cells display is not searched for secrets.")
+            case [] | ["status"]:
+                guard = guard_of(self.shell)
+                print("The guard is off; `%mcc_guard on` switches it on." if guard is None else guard.status())
+            case _:
+                raise _usage("%mcc_guard", "on | off | status")
+
+    def start_guard(self) -> None:
+        """Switches the guard on if the configuration says so; raises ``PolicyError``."""
+        if self.guard is not True and self.guard is not False:
+            from ...core.errors import PolicyError
+
+            raise PolicyError("c.MccMagics.guard must be True or False")
+        if self.guard:
+            from .guard import switch_on
+
+            switch_on(self.shell, self.toolbox)
 
     # ---- showing
 

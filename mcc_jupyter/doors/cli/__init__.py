@@ -1,6 +1,7 @@
 """The door for a terminal: ``mcc-jupyter tools|report|call FILE …`` (SPEC 2.4, 7.12, 11, 14).
 
 FILE is a tools file, a folder or glob of them, or a notebook: its declarations are read, its other code is not run.
+``scan`` and ``clean``, which take any files and need no tools, stand in ``secrets``.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import sys
 from collections.abc import Sequence
 from typing import Literal
 
-from .. import __version__
-from ..core.errors import MccError, UnknownTool, near
-from ..runtime.current import toolbox_for
-from ..runtime.guard import guarded
-from ..runtime.parent import Parent
-from ..runtime.toolbox import Toolbox
+from ... import __version__
+from ...core.errors import MccError, UnknownTool, near
+from ...runtime.current import toolbox_for
+from ...runtime.guard import guarded
+from ...runtime.parent import Parent
+from ...runtime.toolbox import Toolbox
+from . import secrets
 
 _INTERRUPTED = 130
 
@@ -39,9 +41,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    toolbox = toolbox_for(None, Parent(os.environ))
+    parent = Parent(os.environ)
+    if "files" in options:
+        status: int = options.command(parent(), options)
+        sys.stdout.flush()
+        return status
+    toolbox = toolbox_for(None, parent)
     try:
-        status: int = options.command(toolbox, options)
+        status = options.command(toolbox, options)
         sys.stdout.flush()
         return status
     finally:
@@ -76,6 +83,8 @@ def _parser() -> argparse.ArgumentParser:
     call.add_argument("--json", metavar="OBJECT", help="all arguments as one JSON object; - reads it from stdin")
     call.add_argument("--timeout", type=float, metavar="SECONDS", help="goes before the tool's own limit")
     call.set_defaults(command=_call)
+
+    secrets.add_commands(commands)
     return parser
 
 
@@ -119,7 +128,7 @@ def _report(toolbox: Toolbox, options: argparse.Namespace) -> int:
 
 
 def _call(toolbox: Toolbox, options: argparse.Namespace) -> int:
-    from ..core.cell import json_object, split_arguments
+    from ...core.cell import json_object, split_arguments
 
     _load(toolbox, options.file, options.tool)
     if options.json is not None:

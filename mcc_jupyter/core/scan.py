@@ -1,0 +1,313 @@
+"""The text of a notebook or of any file → the secrets in it, by place and name; or the text without them (SPEC 8.4).
+
+1. A finding names the variable or the format, and where. It never holds a value, nor a piece or the length of one.
+2. The strings of a notebook are searched as the text they stand for. A list of lines is one text.
+3. Outputs are the program's and are redacted; sources, attachments and metadata are the author's and only told.
+   Cleaning changes the strings of outputs and no other byte, and what is clean already not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from .credentials import SHAPES, credentials_in
+from .dotenv import Entry
+from .errors import DeclarationError, Problem
+from .json_strings import JsonString, Path, places, strings
+from .names import NAME, any_of, is_known_not_secret
+from .redact import Redactor
+from .secret_forms import SHORTEST
+from .tool import DEFAULT_FLOOR
+
+_LABELS = {shape.slug: shape.label for shape in SHAPES}
+_PARTS = ("text", "source", "output", "attachment", "metadata")
+_MARK = re.compile(r"\[redacted:[^\[\]\s]+\]")
+_HIDDEN = "["
+"""Stands for each character of a mark: no word, and nothing a credential has in it."""
+
+_FORMAT = (("id",), ("cell_type",), ("output_type",), ("name",))
+"""What a cell and an output have for the notebook's sake."""
+
+_SEQUENCE = re.compile(r"(\x1b\[[0-?]*[ -/]*[@-~])")
+_BINARY = re.compile(r"(?:image/(?!svg)|audio/|video/|font/|application/(?:pdf|zip|octet-stream)$).*|png|jpeg")
+_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*+", re.A)
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A place in a file. All is counted from one, Markdown cells too; ``line`` is that of a text file or a source."""
+
+    part: str
+    cell: int | None = None
+    output: int | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        cell = None if self.cell is None else f"cell {self.cell}"
+        output = None if self.output is None else f"output {self.output}"
+        line = None if self.line is None else f"line {self.line}"
+        part = self.part if self.part in ("attachment", "metadata") else None
+        return ", ".join(word for word in (cell, output, line, part) if word)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A secret at a place: the ``name`` of a variable whose value is known, or else of a ``format``."""
+
+    where: Where
+    name: str | None = None
+    format: str | None = None
+    redacted: bool = False
+
+    def __str__(self) -> str:
+        if self.name is not None:
+            return f"{self.where}: {'redacted' if self.redacted else 'holds'} {self.name}"
+        return f"{self.where}: {'redacted what looks' if self.redacted else 'looks'} like {_LABELS[self.format or '']}"
+
+    def json(self) -> dict[str, object]:
+        where = self.where
+        return {
+            "part": where.part,
+            "cell": where.cell,
+            "output": where.output,
+            "line": where.line,
+            "name": self.name,
+            "format": self.format,
+            "redacted": self.redacted,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """The text without its secrets, what was redacted, and what still stands in it."""
+
+    text: str = field(repr=False)
+    redacted: tuple[Finding, ...] = ()
+    standing: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    start: int
+    end: int
+    name: str | None = None
+    format: str | None = None
+
+    @property
+    def mark(self) -> str:
+        return f"[redacted:{self.name or self.format}]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """One text of a notebook: a string, or a list of lines."""
+
+    where: Where
+    literals: tuple[JsonString, ...]
+    hits: tuple[_Hit, ...]
+
+    def findings(self, *, redacted: bool = False) -> Iterator[Finding]:
+        text = "".join(literal.text for literal in self.literals)
+        for hit in self.hits:
+            line = text.count("\n", 0, hit.start) + 1 if self.where.part == "source" else None
+            where = Where(self.where.part, self.where.cell, self.where.output, line)
+            yield Finding(where, hit.name, hit.format, redacted)
+
+    def edits(self, document: str) -> Iterator[tuple[int, int, str]]:
+        """What to replace in *document*, and by what. A mark stands in the line in which the secret begins."""
+        begin = 0
+        for literal in self.literals:
+            size = len(literal.text)
+            inside = [hit for hit in self.hits if hit.start < begin + size and hit.end > begin]
+            bounds = [(max(hit.start - begin, 0), min(hit.end - begin, size)) for hit in inside]
+            raw = document[literal.start : literal.end]
+            at = places(raw, (bound for pair in bounds for bound in pair))
+            for hit, start, end in zip(inside, at[::2], at[1::2], strict=True):
+                mark = json.dumps(hit.mark)[1:-1] if hit.start >= begin else ""
+                yield literal.start + start, literal.start + end, mark
+            begin += size
+
+
+class Scanner:
+    """Looks for *secrets*, pairs of a name and a value, and for keys of the well-known formats.
+
+    *ignored*: globs of names and of formats that are not told.
+    """
+
+    def __init__(self, secrets: Iterable[tuple[str, str]] = (), ignored: Iterable[str] = ()) -> None:
+        self._ignored = any_of(tuple(ignored))
+        self._redactor = Redactor([pair for pair in secrets if not self._ignored.match(pair[0])])
+        self.skipped = self._redactor.skipped
+        """Names whose values are too short or too common to be looked for."""
+
+    def text(self, text: str) -> list[Finding]:
+        """What a file that is no notebook holds, by line."""
+        lines, at = 1, 0
+        found = []
+        for hit in self._hits(text):
+            lines, at = lines + text.count("\n", at, hit.start), hit.start
+            found.append(Finding(Where("text", line=lines), hit.name, hit.format))
+        return list(dict.fromkeys(found))
+
+    def clean_text(self, text: str) -> Cleaned:
+        """All of it redacted, whatever it is."""
+        edits = [(hit.start, hit.end, hit.mark) for hit in self._hits(text)]
+        redacted = [Finding(item.where, item.name, item.format, redacted=True) for item in self.text(text)]
+        return Cleaned(_edited(text, edits), tuple(redacted))
+
+    def notebook(self, document: str) -> list[Finding]:
+        """What a notebook holds, from its JSON text; raises ``DeclarationError`` if it is none."""
+        return _ordered(finding for text in self._texts(document) for finding in text.findings())
+
+    def clean_notebook(self, document: str) -> Cleaned:
+        """Its outputs redacted; raises ``DeclarationError`` if it is no notebook."""
+        texts = list(self._texts(document))
+        outputs = [text for text in texts if text.where.part == "output"]
+        others = [text for text in texts if text.where.part != "output"]
+        return Cleaned(
+            _edited(document, [edit for text in outputs for edit in text.edits(document)]),
+            tuple(_ordered(finding for text in outputs for finding in text.findings(redacted=True))),
+            tuple(_ordered(finding for text in others for finding in text.findings())),
+        )
+
+    def _texts(self, document: str) -> Iterator[_Text]:
+        """The texts of a notebook that hold something."""
+        _check(document)
+        for (where, _), group in groupby(filter(_is_text, strings(document)), key=_belongs_to):
+            literals = tuple(group)
+            hits = self._hits("".join(literal.text for literal in literals))
+            if hits:
+                yield _Text(where, literals, tuple(hits))
+
+    def _hits(self, text: str) -> list[_Hit]:
+        """What is to be hidden in *text*, in order; what overlaps is one, and a known name goes before a format."""
+        if len(text) < SHORTEST:
+            return []
+        text = _MARK.sub(lambda mark: _HIDDEN * len(mark[0]), text)
+        hits = [_Hit(start, end, name=name) for start, end, name in self._redactor.found(text)]
+        text = _edited(text, [(hit.start, hit.end, _HIDDEN * (hit.end - hit.start)) for hit in hits])
+        hits += [hit for hit in _credentials(text) if not self._ignored.match(hit.format or "")]
+        united: list[_Hit] = []
+        for hit in sorted(hits, key=lambda hit: (hit.start, -hit.end)):
+            if united and hit.start < united[-1].end:
+                last = united.pop()
+                name = last.name or hit.name
+                hit = _Hit(last.start, max(last.end, hit.end), name, None if name else last.format)
+            united.append(hit)
+        return united
+
+
+def _check(document: str) -> None:
+    try:
+        notebook = json.loads(document.removeprefix("\ufeff"), parse_int=float)
+    except ValueError:
+        raise DeclarationError(Problem("", "the file is no notebook: it is no JSON")) from None
+    except RecursionError:
+        raise DeclarationError(Problem("", "the file is no notebook: it is nested too deeply")) from None
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells", notebook.get("worksheets")), list):
+        raise DeclarationError(Problem("", "this is no notebook: it has no cells"))
+
+
+def _is_text(literal: JsonString) -> bool:
+    """Whether a person wrote or a program printed the string; the rest is the format's own, or an encoded picture."""
+    path = _path(literal)
+    if literal.is_key:
+        # The upper keys are the format's, those below are data.
+        return len(path) > (6 if path[2:3] == ("outputs",) else 3)
+    if path[:1] != ("cells",):
+        return True
+    if path[2:] in _FORMAT or (path[2:3] == ("outputs",) and path[4:] in _FORMAT):
+        return False
+    mime = next((key for key in path[4:6] if isinstance(key, str) and _BINARY.fullmatch(key)), None)
+    return mime is None or _BASE64.fullmatch(literal.text) is None
+
+
+def _path(literal: JsonString) -> Path:
+    """Where it stands in a notebook of today's form; one of before 2015 has its cells in a worksheet."""
+    return literal.path[2:] if literal.path[:1] == ("worksheets",) else literal.path
+
+
+def _belongs_to(literal: JsonString) -> tuple[Where, object]:
+    """The place a string is told with, and what it has in common with the other lines of its text."""
+    path = _path(literal)
+    cell = path[1] + 1 if path[:1] == ("cells",) and isinstance(path[1], int) else None
+    part, output = "metadata", None
+    of_lines = False
+    match path[2:]:
+        case ("source" | "input", *deeper):
+            part, of_lines = "source", len(deeper) == 1
+        case ("outputs", int(at), key, *deeper):
+            part, output = "output", at + 1
+            if key == "data":
+                of_lines = len(deeper) == 2 and not str(deeper[0]).endswith("json")
+            else:
+                of_lines = len(deeper) == 1 and key != "traceback"
+        case ("attachments", *deeper):
+            part, of_lines = "attachment", len(deeper) == 3
+    is_line = of_lines and not literal.is_key and isinstance(path[-1], int)
+    return Where(part, cell, output), literal.path[:-1] if is_line else literal.start
+
+
+def _credentials(text: str) -> Iterator[_Hit]:
+    """Keys of the well-known formats, also where a program coloured the text."""
+    if "\x1b" not in text:
+        for start, end, shape in credentials_in(text):
+            yield _Hit(start, end, format=shape.slug)
+        return
+    kept: list[int] = []  # where each character that is shown stands
+    at = 0
+    for index, piece in enumerate(_SEQUENCE.split(text)):
+        if index % 2 == 0:
+            kept.extend(range(at, at + len(piece)))
+        at += len(piece)
+    for start, end, shape in credentials_in("".join(_SEQUENCE.split(text)[::2])):
+        yield _Hit(kept[start], kept[end - 1] + 1, format=shape.slug)
+
+
+def _edited(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
+    """*text* with places replaced, which do not overlap; the same object if there are none."""
+    pieces, at = [], 0
+    for start, end, replacement in sorted(edits):
+        pieces += [text[at:start], replacement]
+        at = end
+    return "".join([*pieces, text[at:]]) if pieces else text
+
+
+def _ordered(findings: Iterable[Finding]) -> list[Finding]:
+    """Each once, as a reader meets them; what belongs to the whole notebook comes last."""
+
+    def key(finding: Finding) -> tuple[bool, int, int, int, int]:
+        where = finding.where
+        part = _PARTS.index(where.part)
+        return where.cell is None, where.cell or 0, part, where.output or 0, where.line or 0
+
+    return sorted(dict.fromkeys(findings), key=key)
+
+
+def parent_secrets(parent: Mapping[str, str]) -> dict[str, str]:
+    """The variables of an environment whose values are secret: all but the floor's and those known to be none."""
+    return {
+        name: value
+        for name, value in parent.items()
+        if NAME.fullmatch(name) and name not in (*DEFAULT_FLOOR, "_") and not is_known_not_secret(name)
+    }
+
+
+def env_file_secrets(entries: Iterable[Entry], parent: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Every value of an env file. ``${X}`` is an entry above, a variable of *parent*, its default, or empty."""
+    seen: dict[str, str] = {}
+    found = []
+    for entry in entries:
+        parts = []
+        for atom in entry.atoms:
+            if isinstance(atom, str):
+                parts.append(atom)
+            else:
+                parts.append(seen.get(atom.name, parent.get(atom.name, atom.default or "")))
+        seen[entry.name] = "".join(parts)
+        found.append((entry.name, seen[entry.name]))
+    return found

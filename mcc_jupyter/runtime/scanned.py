@@ -1,0 +1,112 @@
+"""Files → their text for a scan, and the cleaned text back into them (SPEC 8.4).
+
+1. A file is replaced in one step by one with the same permissions, or it stays as it was. A link stays a link, and
+   what another program wrote meanwhile, such as a Jupyter that saves, is not lost.
+2. No error holds content of a file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ..core.dotenv import Unreadable
+from ..core.errors import ArgumentError, DeclarationError
+from ..core.scan import Cleaned, Finding, Scanner, env_file_secrets, parent_secrets
+from ..core.tool import EnvFile
+from .catalog import EnvFiles
+
+
+def scanner(
+    env_files: Sequence[str], parent: Mapping[str, str], *, of_parent: bool = False, ignored: Iterable[str] = ()
+) -> tuple[Scanner, list[str]]:
+    """A scanner that knows the values of *env_files* and, if asked to, of *parent*; and what to tell about the files.
+
+    Raises ``ArgumentError`` for an env file that cannot be used: nothing would be found, and look clean.
+    """
+    files = [EnvFile(written, os.path.abspath(written)) for written in env_files]
+    secrets: list[tuple[str, str]] = []
+    notes = []
+    for written, content in zip(env_files, EnvFiles().read(files), strict=True):
+        if isinstance(content, Unreadable):
+            raise ArgumentError(content.text)
+        secrets += env_file_secrets(content.entries, parent)
+        notes += [f"{written}: {warning}" for warning in content.warnings]
+    listed = {name for name, _ in secrets}
+    if of_parent:
+        secrets += parent_secrets(parent).items()
+    made = Scanner(secrets, ignored)
+    # Of an environment most variables are switches and numbers; whoever writes a file means what is in it.
+    short = [name for name in made.skipped if name in listed]
+    return made, [*notes, *(f"{name} is too short or too common to be looked for" for name in short)]
+
+
+def scan_file(path: str, made: Scanner) -> list[Finding]:
+    """What one file holds; raises ``ArgumentError`` or ``DeclarationError``."""
+    text = _read(path)
+    if not is_notebook(path):
+        return made.text(text)
+    with _in_file(path):
+        return made.notebook(text)
+
+
+def clean_file(path: str, made: Scanner, *, env_files: Iterable[str] = ()) -> Cleaned:
+    """Redacts the outputs of a notebook, or all of another file; raises ``ArgumentError`` or ``DeclarationError``.
+
+    One of *env_files* is never changed: the values in it are why it is there.
+    """
+    text = _read(path)
+    if any(os.path.samefile(path, other) for other in env_files if os.path.exists(other)):
+        raise ArgumentError(f"{path}: is the env file itself and is not changed")
+    with _in_file(path):
+        cleaned = made.clean_notebook(text) if is_notebook(path) else made.clean_text(text)
+    if cleaned.text != text:
+        if _read(path) != text:
+            raise ArgumentError(f"{path}: was changed meanwhile and is left as it is; try again")
+        _replace(path, cleaned.text)
+    return cleaned
+
+
+@contextlib.contextmanager
+def _in_file(path: str) -> Iterator[None]:
+    try:
+        yield
+    except DeclarationError as error:
+        raise DeclarationError(*(problem.under(path) for problem in error.problems)) from None
+
+
+def is_notebook(path: str) -> bool:
+    return path.endswith(".ipynb")
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return file.read().decode()
+    except OSError as error:
+        raise ArgumentError(f"{path}: cannot be read ({os.strerror(error.errno or 0)})") from None
+    except UnicodeDecodeError:
+        raise ArgumentError(f"{path}: is not UTF-8; only text is scanned") from None
+
+
+def _replace(path: str, text: str) -> None:
+    """In one step, so that no reader sees half a file and no failure leaves one."""
+    target = os.path.realpath(path)
+    made = None
+    try:
+        before = os.stat(target)
+        descriptor, made = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".mcc-")
+        with open(descriptor, "wb") as file:
+            with contextlib.suppress(PermissionError):  # another owner's file that the group may write
+                os.fchown(descriptor, before.st_uid, before.st_gid)
+            os.fchmod(descriptor, before.st_mode & 0o7777)
+            file.write(text.encode())
+            file.flush()
+            os.fsync(descriptor)
+        os.replace(made, target)
+    except OSError as error:
+        if made is not None:
+            os.unlink(made)
+        raise ArgumentError(f"{path}: cannot be written ({os.strerror(error.errno or 0)})") from None
