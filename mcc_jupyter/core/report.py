@@ -10,9 +10,8 @@
 from __future__ import annotations
 
 import unicodedata
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -75,33 +74,20 @@ class Row:
         }
 
 
-class _Display(ABC):
+def _mimebundle(
+    self: Report | Matrix, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+) -> dict[str, object]:
     """What a notebook asks of an object that it displays."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def text(self) -> str: ...
-
-    @abstractmethod
-    def html(self) -> str: ...
-
-    @abstractmethod
-    def json(self) -> dict[str, object]: ...
-
-    def _repr_mimebundle_(
-        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
-    ) -> dict[str, object]:
-        makers = {"text/plain": self.text, "text/html": self.html, MIME: self.json}
-        return {
-            mime: make()
-            for mime, make in makers.items()
-            if (not include or mime in include) and (not exclude or mime not in exclude)
-        }
+    makers: dict[str, Callable[[], object]] = {"text/plain": self.text, "text/html": self.html, MIME: self.json}
+    return {
+        mime: make()
+        for mime, make in makers.items()
+        if (not include or mime in include) and (not exclude or mime not in exclude)
+    }
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Report(_Display):
+class Report:
     """The value-free view of one tool's environment. ``withheld`` and ``programs`` are there with ``--all`` only."""
 
     tool: str
@@ -121,6 +107,9 @@ class Report(_Display):
     brief: bool = False
     """Whether text and HTML tell what every tool gets alike in a line each: the form a declaration shows."""
     version: int = field(default=1, init=False)
+
+    # Not from a base class: %autoreload can give a living object its new class only where the base is ``object``.
+    _repr_mimebundle_ = _mimebundle
 
     def __repr__(self) -> str:
         state = "available" if self.available else "unavailable"
@@ -299,7 +288,7 @@ class MatrixRow:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Matrix(_Display):
+class Matrix:
     """Tools × names (SPEC 11.1). Floor and session are told once, in ``common``, and have no column."""
 
     names: tuple[str, ...]
@@ -312,6 +301,8 @@ class Matrix(_Display):
     more_notices: int = 0
     footer: tuple[str, ...] = ()
     version: int = field(default=1, init=False)
+
+    _repr_mimebundle_ = _mimebundle
 
     def __repr__(self) -> str:
         tools, names = len(self.rows) + self.more_tools, len(self.names) + self.more_names

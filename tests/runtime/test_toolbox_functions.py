@@ -36,7 +36,7 @@ def call(world: World, text: str, arguments: dict[str, object] | None = None, **
 
 def test_FN_01_prints_are_output_and_no_part_of_the_result(world: World) -> None:
     outcome = call(world, "def f():\n    print('noise')\n    return {'ok': 1}")
-    assert (outcome.value, outcome.returned, outcome.stdout, outcome.mode) == ({"ok": 1}, True, "noise\n", "cold")
+    assert (outcome.value, outcome.returned, outcome.stdout, outcome.mode) == ({"ok": 1}, True, "noise\n", "warm")
 
 
 def test_FN_02_what_is_written_below_python_is_output_too(world: World) -> None:
