@@ -13,8 +13,6 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import ParamSpec, TypeVar
 
-from ..core.errors import InternalError, Interrupted, MccError
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -52,6 +50,8 @@ def guarded_async(function: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[
 
 def _told(error: BaseException) -> BaseException:
     """What to raise for *error*."""
+    from ..core.errors import InternalError, Interrupted, MccError  # here, so that loading the extension stays quick
+
     if isinstance(error, MccError | Interrupted):
         error.__context__ = None
         return error.with_traceback(None)
