@@ -82,3 +82,22 @@ def test_what_a_test_leaves_behind_fails_it(outcome: str, test: str, message: st
 )
 def test_a_clean_test_passes(outcome: str, test: str) -> None:
     assert _verdicts(outcome, test) == ["PASSED"]
+
+
+@pytest.mark.parametrize(("ci", "outcome"), [("", "1 skipped"), ("1", "1 failed")])
+def test_a_test_that_skips_fails_where_CI_is_set(tmp_path: Path, ci: str, outcome: str) -> None:
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    shutil.copy(Path(__file__).with_name("conftest.py"), tests)
+    (tests / "test_planted.py").write_text("import pytest\n\ndef test_it():\n    pytest.skip('no such program')\n")
+    environ = {**{name: value for name, value in os.environ.items() if name != "CI"}, **({"CI": ci} if ci else {})}
+
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tests)],
+        capture_output=True,
+        text=True,
+        env=environ,
+        cwd=tmp_path,
+    )
+
+    assert outcome in ran.stdout, ran.stdout + ran.stderr
