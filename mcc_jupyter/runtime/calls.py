@@ -23,15 +23,16 @@ from ..core.tool import Function, Tool
 from .hints import mentions, program_paths
 from .introspect import frames, limited, start_error
 from .launcher import Exit, Launcher, Stop
-from .output import Capture, Colours, Live, plain
+from .output import Capture, Colours, Live, Pace, plain
 from .session import SessionStore
 from .warm import Functions
 
 Show = Callable[[Literal["stdout", "stderr"], str], None]
 """Called with each piece of output while the tool runs."""
 
-SHOWN_BYTES = 64 * 1024
-"""How much of one stream is shown live: under the rate at which a Jupyter server begins to drop output."""
+SHOWN_BYTES = 48 * 1024
+"""How much of one stream is shown live: a call that floods both adds less than 128 KB to a notebook file, and stays
+under the rate at which a Jupyter server begins to drop output."""
 
 TRANSFORM_BYTES = 64 * 1024 * 1024
 """How much output ``transform`` can take; more is a failure that says so, never a part of it."""
@@ -126,6 +127,7 @@ class _Running:
         self.notes = list(call.plan.notes)
         self.started = time.monotonic()
         self.interrupted = False
+        self.pace = Pace()
 
     def to_its_end(self) -> Outcome:
         tool = self.tool
@@ -211,7 +213,7 @@ class _Running:
 
     def watched(self, name: Literal["stdout", "stderr"], shown: bool) -> _Watched:
         show = self.show
-        live = Live(lambda text: show(name, text), SHOWN_BYTES) if show is not None and shown else None
+        live = Live(lambda text: show(name, text), SHOWN_BYTES, self.pace) if show is not None and shown else None
         return _Watched(self.redactor.stream(), Capture(int(self.tool.limits.output_mb * 1024 * 1024)), live)
 
     def function_ended(self, exit: Exit) -> tuple[str | None, Mapping[str, object]]:
