@@ -25,6 +25,7 @@ from .introspect import frames, limited, start_error
 from .launcher import Exit, Launcher, Stop
 from .output import Capture, Colours, Live, Pace, plain
 from .session import SessionStore
+from .spill import Spill, SpillFile
 from .warm import Functions
 
 Show = Callable[[Literal["stdout", "stderr"], str], None]
@@ -49,6 +50,7 @@ class Call:
     parent: Mapping[str, str] = field(repr=False)
     report: Report
     timeout: float | None = None
+    spill: Spill | None = None
 
 
 @dataclass(slots=True)
@@ -60,6 +62,7 @@ class _Watched:
     live: Live | None
     raw: list[bytes] | None = None
     """What ``transform`` gets, as a pipe would carry it: not redacted."""
+    file: SpillFile | None = None
     size: int = 0
     colours: Colours = field(default_factory=Colours)
 
@@ -77,6 +80,8 @@ class _Watched:
     def _pass_on(self, safe: bytes) -> None:
         if safe:
             self.capture.feed(safe)
+            if self.file is not None:
+                self.file.feed(safe)
             if self.live is not None:
                 self.live.feed(safe)
 
@@ -162,6 +167,8 @@ class _Running:
             if first.out.raw is not None and last is first and self.show is not None:
                 self.show("stdout", plain(stdout))  # it was kept for ``transform``, which did not come to it
             self.explain(f"{stdout}\n{stderr}\n{failure}\n{traceback}", last.exit)
+        if self.call.spill is not None:
+            self.notes += self.call.spill.notes()
         outcome = Outcome(
             tool.name,
             ok=failure is None,
@@ -214,7 +221,9 @@ class _Running:
     def watched(self, name: Literal["stdout", "stderr"], shown: bool) -> _Watched:
         show = self.show
         live = Live(lambda text: show(name, text), SHOWN_BYTES, self.pace) if show is not None and shown else None
-        return _Watched(self.redactor.stream(), Capture(int(self.tool.limits.output_mb * 1024 * 1024)), live)
+        capture = Capture(int(self.tool.limits.output_mb * 1024 * 1024))
+        file = None if self.call.spill is None or not shown else getattr(self.call.spill, name)
+        return _Watched(self.redactor.stream(), capture, live, file=file)
 
     def function_ended(self, exit: Exit) -> tuple[str | None, Mapping[str, object]]:
         """Why a function failed, None if it did not, and its answer."""

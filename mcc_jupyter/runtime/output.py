@@ -31,8 +31,8 @@ _LAST_RUN_BYTES = re.compile(b"(?:%b)+\\Z" % _COLOUR_BYTES.pattern)
 _LONG_RUN_BYTES = re.compile(b"\x1b[\x1b[0-9;:m]{%d}" % _COLOURS)
 _OTHER_BYTES = re.compile(f"\x1b(?!\\[[0-9;:]*m)(?:{_AFTER_ESCAPE})".encode())
 _LINE, _CONTROL = 13, 5
-"""What the end of a line (as ``str.splitlines`` has it) and a control character take in a notebook file beside their own byte."""
-_LINES = b"\n\r\v\f\x1c\x1d\x1e"
+"""What the end of a line and a control character take in a notebook file, beside their own byte."""
+_LINES = b"\n\r\v\f\x1c\x1d\x1e"  # and others that are no ASCII: as str.splitlines has it
 _CONTROLS = bytes({*range(32)} - set(b"\n\r"))
 _BURST, _MESSAGES = 100, 50
 """Messages of one call that are shown as they come, and how many more a second."""

@@ -168,7 +168,8 @@ def test_PROC_14_a_flood_is_shown_within_its_budget() -> None:
 
     assert 7_000 < saved(text) <= 8_000 + 1_000 + 100
     assert text.endswith("y\n")
-    assert f"[… {2_000_000 - 2 * text.count('y')} bytes omitted …]" in text
+    lines = text.count("y\n")
+    assert f"[… {2_000_000 - 2 * lines} bytes omitted …]" in text
 
 
 @pytest.mark.parametrize(
