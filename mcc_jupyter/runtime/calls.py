@@ -155,8 +155,7 @@ class _Running:
         value: object = None
         if failure is None:
             try:
-                # Once more, because what is left out of plain text could join the halves of a secret.
-                value = self.redactor.data(answer.get("value")) if returned else self.redactor.text(plain(stdout))
+                value = self.redactor.data(answer.get("value")) if returned else self.plain(stdout)
             except RecursionError:
                 failure = "failed: its result is nested too deeply"
             except ValueError:  # this process was told to write fewer digits than Python does of itself
@@ -192,6 +191,11 @@ class _Running:
         if self.interrupted:
             raise Interrupted(f"Tool {tool.name!r} was interrupted", outcome=outcome) from None
         return outcome
+
+    def plain(self, shown: str) -> str:
+        """Output as it is stored. Redacted once more where something was left out, which could join a secret's halves."""
+        text = plain(shown)
+        return text if text == shown else self.redactor.text(text)
 
     def launch(self, request: command.Request, *, piped: bool = False) -> _Ended:
         """Starts a process and waits for its end. *piped*: its output is for ``transform`` and not shown."""
