@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from mcc_jupyter.core.outcome import Outcome
+from mcc_jupyter.runtime import descriptors
 
 from .conftest import World
 
@@ -213,3 +216,22 @@ def test_many_quick_lines_are_few_messages_and_nothing_is_lost(world: World) -> 
 
     assert outcome.stdout == shown.text() == "".join(f"{n}\n" for n in range(2000))
     assert len(shown.pieces) <= 101 + 50 * seconds
+
+
+@pytest.mark.parametrize("enough", [True, False], ids=["allowed", "refused by the system"])
+def test_a_pipe_that_was_found_full_is_read_in_larger_pieces(enough: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> int:
+        raise PermissionError
+
+    if not enough:
+        monkeypatch.setattr(fcntl, "fcntl", refused)
+    ours, theirs = os.pipe()
+    try:
+        size = descriptors.widened(ours)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    if sys.platform == "linux":
+        assert size == (descriptors.CHUNK * 4 if enough else descriptors.CHUNK)
+    else:
+        assert size == descriptors.CHUNK
