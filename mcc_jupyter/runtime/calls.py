@@ -193,7 +193,7 @@ class _Running:
         return outcome
 
     def plain(self, shown: str) -> str:
-        """Output as it is stored. Redacted once more where something was left out, which could join a secret's halves."""
+        """Output as it is stored: redacted once more, if what was left out could join the halves of a secret."""
         text = plain(shown)
         return text if text == shown else self.redactor.text(text)
 

@@ -225,7 +225,7 @@ def test_ten_thousand_lines_a_second_stay_under_what_a_server_lets_through_and_n
 
     for since, _ in came:
         window = [size for when, size in came if since <= when < since + 3]
-        assert len(window) < 3_000
+        assert len(window) < 1_000  # a kernel has more to tell than one call
         assert sum(window) < 3_000_000
     lines = ran.out.splitlines()
     assert lines[:500] == [str(n) for n in range(500)]
@@ -248,7 +248,7 @@ def test_PROC_11_a_prompt_without_a_line_end_is_in_the_notebook_before_the_tool_
 
 
 def test_all_of_a_flood_can_go_to_a_private_file(kernel: Kernel) -> None:
-    kernel.fine("%%mcc_tool t --require GITHUB_TOKEN\nyes | head -c 20000000; echo \"$GITHUB_TOKEN\"")
+    kernel.fine('%%mcc_tool t --require GITHUB_TOKEN\nyes | head -c 20000000; echo "$GITHUB_TOKEN"')
     ran = kernel.fine("%mcc_call t --spill all.log")
     written = (kernel.folder / "all.log").read_bytes()
 
