@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -48,7 +48,10 @@ class Call:
     plan: command.Plan
     resolution: Resolution
     parent: Mapping[str, str] = field(repr=False)
-    report: Report
+    redactor: Redactor = field(repr=False)
+    notes: Callable[[], Iterable[str]]
+    report: Callable[[], Report]
+    """These two are made while the tool runs."""
     timeout: float | None = None
     spill: Spill | None = None
 
@@ -128,8 +131,9 @@ class _Running:
         self.mode, self.mode_reason = ("cold" if isinstance(call.tool.body, Function) else "process"), ""
         self.launcher, self.session = launcher, session
         self.show, self.stop = show, stop
-        self.redactor = Redactor(call.plan.secrets)
-        self.notes = list(call.plan.notes)
+        self.redactor = call.redactor
+        self.notes: list[str] = []
+        self.report: Report | None = None
         self.started = time.monotonic()
         self.interrupted = False
         self.pace = Pace()
@@ -186,7 +190,7 @@ class _Running:
             cut=bool(last.out.capture.omitted),
             redactions=dict(self.redactor.counts),
             notes=tuple(self.notes),
-            report=self.call.report,
+            report=self.report,
         )
         if self.interrupted:
             raise Interrupted(f"Tool {tool.name!r} was interrupted", outcome=outcome) from None
@@ -208,7 +212,9 @@ class _Running:
                 )
                 exit, self.mode, self.mode_reason = ran.exit, ran.mode, ran.reason
             else:
-                exit = self.launcher.run(request, stdout=out.feed, stderr=err.feed, stop=self.stop)
+                exit = self.launcher.run(
+                    request, stdout=out.feed, stderr=err.feed, stop=self.stop, meanwhile=self.tell
+                )
         except KeyboardInterrupt as interrupt:
             ended = getattr(interrupt, "exit", None)
             if ended is None:
@@ -219,8 +225,15 @@ class _Running:
             err.close()
         if exit.error is not None:
             exit = replace(exit, error=start_error(self.tool, exit.error, self.redactor))
+        self.tell()
         self.notes += exit.notes
         return _Ended(out, err, exit)
+
+    def tell(self) -> None:
+        """What is to be said of the call whatever becomes of it."""
+        if self.report is None:
+            self.notes += self.call.notes()
+            self.report = self.call.report()
 
     def watched(self, name: Literal["stdout", "stderr"], shown: bool) -> _Watched:
         show = self.show

@@ -11,9 +11,10 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ..core import command, context, policy
@@ -24,7 +25,6 @@ from ..core.outcome import Outcome
 from ..core.reading import positive
 from ..core.redact import Redactor
 from ..core.report import MATRIX_TOOLS, Matrix, Report, matrix, report
-from ..core.resolution import Context, Resolution
 from ..core.schema import bind
 from ..core.tool import DEFAULT_FLOOR, Function, Origin, Shell, Source, Tool
 from . import calls
@@ -38,6 +38,7 @@ from .introspect import RUN_FN, frames, introspect, start_error
 from .launcher import Launcher, Stop
 from .loading import NO_FOLDER, load_files, load_notebook
 from .registry import Registry
+from .resolved import Resolved
 from .session import SessionStore
 from .sizes import environment_room
 from .spill import Spill
@@ -46,25 +47,6 @@ from .workers import Workers, each
 
 _REMEMBERED = 64
 """Tools whose last resolution is kept, to be used again while nothing it was made of has changed."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Resolved:
-    tool: Tool
-    resolution: Resolution
-    context: Context
-    store: Mapping[str, object] = field(repr=False)
-    parent: Mapping[str, str] = field(repr=False)
-    files: tuple[object, ...] = field(default=(), repr=False)
-    groups: frozenset[str] | None = None
-    reports: list[tuple[Tool, tuple[str, ...], Report]] = field(default_factory=list, repr=False, compare=False)
-    """The last report made of it, with what it was made of."""
-
-    def holds(self, tool: Tool, parent: object, store: object, files: tuple[object, ...], groups: object) -> bool:
-        """Whether it would come out the same: snapshots and parsed files are the same objects while unchanged."""
-        same = self.tool is tool and self.parent is parent and len(self.files) == len(files)
-        same = same and all(one is other for one, other in zip(self.files, files, strict=True))
-        return same and self.groups == groups and self.store == store
 
 
 class Toolbox:
@@ -99,7 +81,7 @@ class Toolbox:
         """Names by value: one name may have had several."""
         self._workers = Workers()
         self._kept: Functions | None = None
-        self._last: dict[str, _Resolved] = {}
+        self._last: dict[str, Resolved] = {}
 
     # ---- declaring
 
@@ -236,7 +218,7 @@ class Toolbox:
         tool = self.declare(document, origin).raise_for_problems().tools[0]
         if isinstance(tool.body, Shell):
             tool = replace(tool, body=Shell(tool.body.written, tool.body.written))
-        return self._call(_checked(self._resolve(tool)), {}, timeout=timeout, show=show)
+        return self._call(self._resolve(tool).checked(), {}, timeout=timeout, show=show)
 
     def call(
         self,
@@ -331,7 +313,7 @@ class Toolbox:
 
     # ---- the parts of the straight line
 
-    def _ready(self, name: str) -> _Resolved:
+    def _ready(self, name: str) -> Resolved:
         """The tool, resolved once, with its signature read: a function that could not be imported is tried again."""
         resolved = self._resolve(self.registry.find(check_name(name)))
         ready, problems, _ = self._introspected([resolved])
@@ -341,7 +323,7 @@ class Toolbox:
             self.registry.replace(ready[0].tool)
         return ready[0]
 
-    def _introspected(self, tools: list[_Resolved]) -> tuple[list[_Resolved], list[Problem], str]:
+    def _introspected(self, tools: list[Resolved]) -> tuple[list[Resolved], list[Problem], str]:
         """Tools whose signature could be read in place of those that came; an unavailable one waits for its use."""
         pairs = [
             (item.tool, item.resolution)
@@ -359,10 +341,10 @@ class Toolbox:
         )
         done = {tool.key: tool for tool in result.tools}
         failed = {tool.key for tool, _ in pairs} - done.keys()
-        kept = [replace(item, tool=done.get(item.tool.key, item.tool)) for item in tools if item.tool.key not in failed]
+        kept = [item.of(done.get(item.tool.key, item.tool)) for item in tools if item.tool.key not in failed]
         return kept, list(result.problems), result.printed
 
-    def _resolve(self, tool: Tool, *, pipes: bool = True) -> _Resolved:
+    def _resolve(self, tool: Tool, *, pipes: bool = True) -> Resolved:
         parent, store, groups = self.parent(), self.session.snapshot(), self.identity.caller
         files = self._files.read(tool.env_files, pipes=pipes)
         last = self._last.get(tool.key)
@@ -380,15 +362,15 @@ class Toolbox:
         self._learn(command.secrets(tool, resolution))  # before a call: the session takes none of them either
         if len(self._last) >= _REMEMBERED:
             self._last.clear()
-        resolved = self._last[tool.key] = _Resolved(tool, resolution, built, store, parent, files, groups)
+        resolved = self._last[tool.key] = Resolved(tool, resolution, built, store, parent, files, groups)
         return resolved
 
-    def _available(self, name: str) -> _Resolved:
-        return _checked(self._ready(name))
+    def _available(self, name: str) -> Resolved:
+        return self._ready(name).checked()
 
     def _call(
         self,
-        resolved: _Resolved,
+        resolved: Resolved,
         arguments: Mapping[str, object],
         *,
         timeout: float | None = None,
@@ -405,11 +387,10 @@ class Toolbox:
             tool,
             bound,
             resolved.resolution,
-            context=resolved.context,
+            prepared=resolved.prepared(environment_room()),
             store=resolved.store,
             runner=RUN_FN,
             interpreter=self._interpreter,
-            room=environment_room(),
             timeout=timeout,
         )
         self._learn(plan.secrets)
@@ -419,20 +400,22 @@ class Toolbox:
             known = self._cache.get(key)
             if known is not None:
                 return replace(known, mode="cached", seconds=0.0)
-        notes = [*plan.notes, *self._call_notes(resolved, plan)]
+        redactor = Redactor(plan.secrets)
         call = calls.Call(
             tool,
             bound,
-            replace(plan, notes=tuple(notes)),
+            plan,
             resolved.resolution,
             resolved.parent,
-            self._report(resolved),
-            timeout,
+            redactor,
+            notes=lambda: (*plan.notes, *_call_notes(resolved, redactor.skipped)),
+            report=lambda: self._report(resolved),
+            timeout=timeout,
         )
         path = None if spill is None else check_spill(tool.name, spill, resolved.parent.get("HOME"))
         with nullcontext() if path is None else Spill(tool.name, path) as files:
             outcome = calls.run(
-                replace(call, spill=files),
+                call if files is None else replace(call, spill=files),
                 launcher=self.launcher,
                 session=self.session,
                 show=show,
@@ -443,31 +426,14 @@ class Toolbox:
             self._cache.put(key, outcome, tool, tool.cache_ttl)
         return outcome
 
-    def _call_notes(self, resolved: _Resolved, plan: command.Plan) -> list[str]:
-        """What depends on more than names and classes is said at the call (SPEC 11.2)."""
-        changed = command.changed_references(resolved.tool, resolved.parent)
-        notes = []
-        if changed:
-            listed = ", ".join(changed)
-            notes.append(f"declared earlier: {listed} has another value by now; declare the tool again to use it")
-        skipped = Redactor(plan.secrets).skipped
-        if skipped:
-            notes.append(f"not redacted, because short or common: {', '.join(skipped)}")
-        return notes
-
-    def _report(self, resolved: _Resolved, *, everything: bool = False) -> Report:
+    def _report(self, resolved: Resolved, *, everything: bool = False) -> Report:
         extra: dict[str, Any] = {}
         if everything:
             extra["withheld"] = policy.withheld(resolved.resolution, resolved.tool, resolved.parent)
             extra["programs"] = program_paths(resolved.tool, resolved.resolution)
         footer = self._footer(isolation=resolved.tool.isolation)
-        for tool, known, made in resolved.reports:
-            if tool is resolved.tool and known == footer and not everything:
-                return made
-        made = report(resolved.tool, resolved.resolution, footer=footer, **extra)
-        if not everything:
-            resolved.reports[:] = [(resolved.tool, footer, made)]
-        return made
+        make = partial(report, resolved.tool, resolved.resolution, footer=footer, **extra)
+        return make() if everything else resolved.report(footer, make)
 
     def _footer(self, *, isolation: bool = True) -> tuple[str, ...]:
         """SPEC 11.5, 6.6: what these lines leave open, they say."""
@@ -491,13 +457,14 @@ class Toolbox:
         return Redactor(known).secret_in(text)
 
 
-def _checked(resolved: _Resolved) -> _Resolved:
-    """Itself when the tool is available; raises ``ToolUnavailable`` with the notice (SPEC 5.3)."""
-    notice = resolved.resolution.notice
-    if notice is not None:
-        reasons = tuple(reason.code for reason in resolved.resolution.reasons)
-        raise ToolUnavailable(notice, tool=resolved.tool.name, reasons=reasons)
-    return resolved
+def _call_notes(resolved: Resolved, skipped: tuple[str, ...]) -> Iterator[str]:
+    """What depends on more than names and classes is said at the call (SPEC 11.2)."""
+    changed = command.changed_references(resolved.tool, resolved.parent)
+    if changed:
+        listed = ", ".join(changed)
+        yield f"declared earlier: {listed} has another value by now; declare the tool again to use it"
+    if skipped:
+        yield f"not redacted, because short or common: {', '.join(skipped)}"
 
 
 def _nowhere(_: bytes) -> None:
