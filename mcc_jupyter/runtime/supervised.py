@@ -24,7 +24,7 @@ from itertools import chain
 from typing import Any, Protocol
 
 from ..core.command import Request
-from .descriptors import CHUNK, memory, post, rest_of_line, send, umask
+from .descriptors import CHUNK, memory, post, rest_of_line, send, umask, widened
 
 ANSWER_LIMIT = 64 * 1024 * 1024
 """Bytes of an answer on descriptor 8; a larger one is dropped, with a note."""
@@ -142,6 +142,8 @@ class Call:
         """The tool's number → its end, which is ours until the supervisor has it."""
         self.sinks: dict[int, Sink] = {}
         self.sources: dict[int, memoryview] = {}
+        self.sizes: dict[int, int] = {}
+        """Bytes of one read, where a pipe was found full."""
         self.answering = -1
         """Our end of the answer's pipe."""
         self.poll = select.poll()
@@ -292,8 +294,10 @@ class Call:
             self.receive()
 
     def pull(self, fd: int) -> None:
-        chunk = os.read(fd, CHUNK)
+        chunk = os.read(fd, self.sizes.get(fd, CHUNK))
         sink = self.sinks[fd]
+        if len(chunk) == CHUNK and fd not in self.sizes:
+            self.sizes[fd] = widened(fd)
         if fd != self.answering and chunk[-1:] not in (b"", b"\n"):
             chunk += rest_of_line(fd)
         if chunk:

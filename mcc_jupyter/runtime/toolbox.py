@@ -12,6 +12,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -30,7 +31,7 @@ from . import calls
 from .answers import Added, Probe
 from .cache import OutcomeCache
 from .catalog import EnvFiles
-from .checks import check_arguments, check_map, check_name, check_path
+from .checks import check_arguments, check_map, check_name, check_path, check_spill
 from .hints import program_paths
 from .identity import Identity, local_user
 from .introspect import RUN_FN, frames, introspect, start_error
@@ -40,6 +41,7 @@ from .registry import Registry
 from .resolved import Resolved
 from .session import SessionStore
 from .sizes import environment_room
+from .spill import Spill
 from .warm import Functions
 from .workers import Workers, each
 
@@ -216,7 +218,7 @@ class Toolbox:
         tool = self.declare(document, origin).raise_for_problems().tools[0]
         if isinstance(tool.body, Shell):
             tool = replace(tool, body=Shell(tool.body.written, tool.body.written))
-        return self._call(self._resolve(tool).checked(), {}, timeout, show, None)
+        return self._call(self._resolve(tool).checked(), {}, timeout=timeout, show=show)
 
     def call(
         self,
@@ -226,15 +228,17 @@ class Toolbox:
         timeout: float | None = None,
         show: calls.Show | None = None,
         stop: Stop | None = None,
+        spill: str | None = None,
     ) -> Outcome:
         """Calls a tool and returns its outcome, also when the tool failed (SPEC 7.12).
 
         *timeout* in seconds goes before ``limits.timeout``. *show* gets output while the tool runs. *stop* lets another
-        thread end the call. Raises ``UnknownTool``, ``ToolUnavailable``, ``ArgumentError``; ``KeyboardInterrupt`` once
-        nothing of the tool is left.
+        thread end the call. *spill* is a new file for all of the output (SPEC 7.6). Raises ``UnknownTool``,
+        ``ToolUnavailable``, ``ArgumentError``; ``KeyboardInterrupt`` once nothing of the tool is left.
         """
         resolved = self._available(name)
-        return self._call(resolved, {} if arguments is None else arguments, timeout, show, stop)
+        given = {} if arguments is None else arguments
+        return self._call(resolved, given, timeout=timeout, show=show, stop=stop, spill=spill)
 
     async def acall(
         self,
@@ -243,10 +247,11 @@ class Toolbox:
         *,
         timeout: float | None = None,
         show: calls.Show | None = None,
+        spill: str | None = None,
     ) -> Outcome:
         """``call`` for ``await``; cancelling ends the tool before the cancellation goes on."""
         return await self._workers.wait_for(
-            lambda stop: self.call(name, arguments, timeout=timeout, show=show, stop=stop)
+            lambda stop: self.call(name, arguments, timeout=timeout, show=show, stop=stop, spill=spill)
         )
 
     def map(
@@ -271,7 +276,7 @@ class Toolbox:
 
         def one(at: int, stop: Stop) -> Outcome:
             try:
-                return self._call(self._available(name), arguments[at], timeout, None, stop)
+                return self._call(self._available(name), arguments[at], timeout=timeout, stop=stop)
             except ToolUnavailable as error:  # since the first of them began
                 return Outcome(resolved.tool.name, ok=False, failure=f"did not start: {error}")
 
@@ -367,9 +372,11 @@ class Toolbox:
         self,
         resolved: Resolved,
         arguments: Mapping[str, object],
-        timeout: float | None,
-        show: calls.Show | None,
-        stop: Stop | None,
+        *,
+        timeout: float | None = None,
+        show: calls.Show | None = None,
+        stop: Stop | None = None,
+        spill: str | None = None,
     ) -> Outcome:
         tool = resolved.tool
         check_arguments(tool.name, arguments)
@@ -388,7 +395,7 @@ class Toolbox:
         )
         self._learn(plan.secrets)
         key = None
-        if tool.cache_ttl is not None:
+        if tool.cache_ttl is not None and spill is None:  # what is kept has no file
             key = self._cache.key(tool, bound, resolved.store, resolved.resolution)
             known = self._cache.get(key)
             if known is not None:
@@ -405,9 +412,16 @@ class Toolbox:
             report=lambda: self._report(resolved),
             timeout=timeout,
         )
-        outcome = calls.run(
-            call, launcher=self.launcher, session=self.session, show=show, stop=stop, functions=self._functions()
-        )
+        path = None if spill is None else check_spill(tool.name, spill, resolved.parent.get("HOME"))
+        with nullcontext() if path is None else Spill(tool.name, path) as files:
+            outcome = calls.run(
+                call if files is None else replace(call, spill=files),
+                launcher=self.launcher,
+                session=self.session,
+                show=show,
+                stop=stop,
+                functions=self._functions(),
+            )
         if key is not None and tool.cache_ttl is not None and outcome.ok:
             self._cache.put(key, outcome, tool, tool.cache_ttl)
         return outcome
