@@ -153,7 +153,7 @@ def compare(
 
 
 def measure(goal: Goal, rounds: int = ROUNDS) -> list[Measured]:
-    """The line of *goal*, and one for each figure that its rounds gave."""
+    """The line of *goal*, and one for each figure that its rounds gave. Raises nothing: a line says what went wrong."""
     rounds = min(rounds, goal.most or rounds)
     try:
         with goal.open() as opened:
@@ -165,8 +165,11 @@ def measure(goal: Goal, rounds: int = ROUNDS) -> list[Measured]:
                 )
                 for figure in figures
             ]
-    except Unmeasured as why:
-        return [Measured(goal.number, goal.what, None, goal.limit, goal.unit, goal.faster, note=str(why))]
+    except Unmeasured as error:
+        why = str(error)
+    except Exception as error:  # noqa: BLE001 - one goal that fails leaves the others alone
+        why = f"{type(error).__name__}: {error}"
+    return [Measured(goal.number, goal.what, None, goal.limit, goal.unit, goal.faster, note=why)]
 
 
 def _line(goal: Goal, ways: Ways, rounds: int) -> Measured:
