@@ -13,13 +13,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-CHILD = Path(__file__).resolve().parent.parent.parent / "mcc_jupyter" / "child"
+from tests.processes import REPOSITORY, alive, children, until
+
+CHILD = REPOSITORY / "mcc_jupyter" / "child"
 ENVIRON = {b"PATH": b"/usr/local/bin:/usr/bin:/bin"}
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -27,15 +29,6 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 def rights(*descriptors: int) -> list[tuple[int, int, array.array[int]]]:
     return [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
-
-
-def until(true: Callable[[], object], seconds: float = 10.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def frame(script: str, *numbers: int, **fields: object) -> dict[str, object]:
@@ -50,10 +43,6 @@ def frame(script: str, *numbers: int, **fields: object) -> dict[str, object]:
         "numbers": list(numbers),
         **fields,
     }
-
-
-def children(pid: int) -> list[str]:
-    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
 class Spoken:
@@ -85,9 +74,9 @@ class Spoken:
 
     @property
     def launcher(self) -> int:
-        return int(children(self.process.pid)[0])
+        return children(self.process.pid)[0]
 
-    def children(self) -> list[str]:
+    def children(self) -> list[int]:
         """The supervisors but the one that waits."""
         return children(self.launcher)[:-1]
 
@@ -301,7 +290,7 @@ def test_without_a_subreaper_the_group_is_ended(plain_unix: Spoken) -> None:
     os.close(read)
 
     assert (answer["status"], answer["notes"]) == (0, ["background process was ended"])
-    assert until(lambda: not Path(f"/proc/{pid}").exists() or " Z " in Path(f"/proc/{pid}/stat").read_text())
+    assert until(lambda: not alive(pid))
 
 
 def test_without_a_subreaper_a_call_ends_when_nothing_is_left(plain_unix: Spoken) -> None:

@@ -12,7 +12,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,8 +23,8 @@ from mcc_jupyter.core.tool import Limits
 from mcc_jupyter.runtime import descriptors, supervised
 from mcc_jupyter.runtime import launcher as module
 from mcc_jupyter.runtime.launcher import Exit, Launcher, Stop
+from tests.processes import REPOSITORY, alive, below, children, until, written
 
-REPOSITORY = Path(__file__).resolve().parent.parent.parent
 ENVIRON = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 FAR = 30.0
 """Seconds a tool would take if nothing stopped it; every test is over long before."""
@@ -50,53 +49,10 @@ def command(*argv: str, **fields: object) -> Request:
     return Request(argv, **{"environ": ENVIRON, "cwd": "/", **fields})  # type: ignore[arg-type]
 
 
-def until(true: Callable[[], object], seconds: float = 10.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
-
-
-def alive(pid: int) -> bool:
-    """Whether the process runs; one that only waits to be reaped does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
-def children(pid: int) -> list[int]:
-    try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
-
-
-def below(pid: int) -> list[int]:
-    """The living children of a process and theirs, but for the launcher and supervisors, which wait for calls."""
-    found = [child for one in children(pid) for child in (one, *below(one)) if alive(child)]
-    return [one for one in found if name(one) not in ("mcc-launcher", "mcc-supervisor")]
-
-
-def name(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return ""
-
-
 def launcher_of(launcher: Launcher) -> int:
     """The launcher's process; the one that was started is its keeper."""
     assert launcher._process is not None
     return children(launcher._process.pid)[0]
-
-
-def written(path: Path) -> int:
-    """The number a process writes into a file, as soon as it is there."""
-    assert until(lambda: path.exists() and path.read_text().endswith("\n"))
-    return int(path.read_text())
 
 
 @pytest.fixture(scope="module")
