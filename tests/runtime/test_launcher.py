@@ -989,13 +989,12 @@ def test_forgetting_in_the_same_process_is_what_a_fork_would_do(launcher: Launch
     second = other._process
     assert second is not None
     other._owner = -1
-    other._control, ours = None, other._control
-    other.close()
-    assert (other._process, second.returncode) == (None, None)
-    other._owner = -1
-    other._control, other._process = ours, second
     other.close()
     assert second.returncode == 0
+    other._owner = -1
+    other._former.append(second)
+    other.close()
+    assert (other._process, other._former) == (None, [])
     copy.shutdown(socket.SHUT_RDWR)
     copy.close()
     for one in (process, second):
