@@ -136,7 +136,8 @@ def abandoned(path: str) -> bool:
             return False
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return not Seen(int(pid)).name.startswith(b"mcc-")  # it may have been made in this moment
+        seen = Seen(int(pid))
+        return seen.state in b"ZX" or not seen.name.startswith(b"mcc-")  # it may have been made in this moment
     except FileNotFoundError:
         return fd >= 0
     except OSError:

@@ -86,8 +86,6 @@ class Launcher:
                             break
             finally:
                 call.close()
-            if call.started and call.report is None:
-                self._renew()
             self.refill()
             exit = call.exit()
         if interrupts.count:
@@ -152,12 +150,23 @@ class Launcher:
         taken.close()
 
     def end(self, taken: socket.socket) -> None:
-        """Has a supervisor that does not report killed, with everything it watches."""
+        """Has a supervisor that does not report killed, with everything it watches.
+
+        Where the launcher has died with it, another one is started at once, which ends what nobody watches any more.
+        """
         with self._lock:
+            if self._control is None or self._owner != os.getpid():
+                return
             number = self._numbers.get(taken)
-            if number is not None and self._control is not None and self._owner == os.getpid():
+            if number is not None:
                 with contextlib.suppress(OSError):
                     self._control.send(b"k" + number.to_bytes(4, sys.byteorder), NOSIGNAL)
+            dead = select.poll()
+            dead.register(self._control, 0)
+            if dead.poll(_LOST):
+                self._leave()
+                with contextlib.suppress(OSError):
+                    self._start()
 
     def refill(self) -> None:
         """Has the next supervisor made ready: after a call, since a fork beside it costs the call its processor."""
@@ -213,18 +222,6 @@ class Launcher:
         self._ahead = 1  # it comes unasked
         atexit.register(self.close)
         return ours
-
-    def _renew(self) -> None:
-        """A call has lost who watched over it. Where the launcher has died, too, another one ends what is left."""
-        with self._lock:
-            if self._control is None or self._owner != os.getpid():
-                return
-            dead = select.poll()
-            dead.register(self._control, 0)
-            if dead.poll(_LOST):
-                self._leave()
-                with contextlib.suppress(OSError):
-                    self._start()
 
     def _leave(self) -> None:
         """Has nothing more to do with a launcher that died; what runs goes on."""
