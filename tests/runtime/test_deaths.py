@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 import pytest
 
@@ -57,10 +56,9 @@ from mcc_jupyter.core.tool import Origin
 from mcc_jupyter.runtime.toolbox import Toolbox
 ENVIRON = {{**{environ!r}, "HOME": {folder!r}}}
 with open({folder!r} + "/mod.py", "w") as file:
-    file.write("import os, subprocess, time\\ndef where(): return os.getppid()\\ndef last():\\n    subprocess.Popen(['sleep', '77'], start_new_session=True)\\n    while True: time.sleep(0.02)\\n")
+    file.write("import os, subprocess, time\\ndef run(last: bool = False):\\n    if last: subprocess.Popen(['sleep', '77'], start_new_session=True)\\n    while last: time.sleep(0.02)\\n    return os.getppid()\\n")
 box = Toolbox(lambda: ENVIRON)
-tools = [{{"name": name, "fn": "mod:" + name, "python": {python!r}}} for name in ("where", "last")]
-box.add(tools, Origin("cell", "cell", "id"), folder={folder!r}).raise_for_problems()
+box.add([{{"name": "run", "fn": "mod:run", "python": {python!r}}}], Origin("cell", "cell", "id"), folder={folder!r}).raise_for_problems()
 script = b"trap '' INT TERM HUP; setsid sleep 77 & sleep 77 & (setsid sleep 77 &); while :; do sleep 0.02; done"
 def again(call):
     while True:
@@ -71,10 +69,10 @@ def again(call):
 def execute():
     box.launcher.run(Request(("/bin/sh", "/dev/fd/9"), ENVIRON, "/", payload=script, files={{"A": b"x"}}, tool="x"), stdout=print, stderr=print)
 def tell():
-    found = box.call("where", {{}})
+    found = box.call("run", {{}})
     print(json.dumps([box.launcher._process.pid, found.value, found.mode]), flush=True)
 tell()
-for call in (execute, execute, lambda: box.call("last", {{}})):
+for call in (execute, execute, lambda: box.call("run", {{"last": True}})):
     threading.Thread(target=again, args=(call,), daemon=True).start()
 time.sleep(0.2)
 print(flush=True)
@@ -107,7 +105,7 @@ class Death:
         self.seen: dict[int, Process] = {}
         self.seconds = 0.0
         self.folder = tempfile.mkdtemp()
-        os.chmod(self.folder, 0o777)  # noqa: S103 - it is another user's
+        os.chmod(self.folder, 0o777)
         self.fields = {"repository": str(REPOSITORY), "environ": ENVIRON, "folder": self.folder, "python": python}
 
     def run(self) -> None:
@@ -217,7 +215,7 @@ def main(first: int, last: int, *user: str) -> None:
             print(text, flush=True)
         left += bool(death.trouble)
         worst = max(worst, (death.seconds, death.what))
-        print(f'{death.seconds:.3f} {death.what}') if death.seconds > 0.5 else None
+        print(f"{death.seconds:.3f} {death.what}") if death.seconds > 0.5 else None
     print(f"{last - first} rounds, {left} with something left; at worst clean after {worst[0]:.3f} s ({worst[1]})")
 
 
