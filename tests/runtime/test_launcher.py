@@ -823,6 +823,58 @@ def test_what_a_killed_supervisor_watched_is_ended(launcher: Launcher, tmp_path:
 
 
 @linux
+def test_what_was_left_by_three_killed_in_one_instant_is_ended_without_another_call(tmp_path: Path) -> None:
+    launcher = Launcher(ENVIRON)
+
+    def sink(_: bytes) -> None:
+        for pid in (launcher._process.pid, launcher_of(launcher), written(tmp_path / "watcher")):  # type: ignore[union-attr]
+            os.kill(pid, signal.SIGKILL)
+
+    script = 'setsid sleep 30 & echo $! > other; (setsid sleep 30 & echo $! > third); echo "$A" > file; echo $PPID > watcher; echo $$ > tool; echo; exec sleep 30'
+    try:
+        exit = launcher.run(sh(script, cwd=str(tmp_path), files={"A": b"x"}), stdout=sink, stderr=sink)
+        assert exit == Exit(seconds=exit.seconds, error="the process that watched over this call was killed; call again")
+        assert exit.seconds < FAR / 3
+        assert until(lambda: not any(alive(written(tmp_path / name)) for name in ("tool", "other", "third")))
+        assert until(lambda: not Path((tmp_path / "file").read_text().strip()).parent.exists())
+        assert Ran(launcher, sh("echo next")).out == b"next\n"
+    finally:
+        launcher.close()
+
+
+@linux
+def test_what_runs_goes_on_while_its_launcher_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PATIENCE", 1.0)  # it is not waited for
+    launcher = Launcher(ENVIRON)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(Ran, launcher, sh("echo $$ > tool; while [ ! -e go ]; do sleep 0.01; done; exit 5", cwd=str(tmp_path)))
+        written(tmp_path / "tool")
+        keeper = launcher._process.pid  # type: ignore[union-attr]
+        os.kill(launcher_of(launcher), signal.SIGKILL)
+        assert Ran(launcher, sh("echo next")).out == b"next\n"
+        assert ([one.pid for one in launcher._former], alive(keeper)) == ([keeper], True)
+        (tmp_path / "go").touch()
+        assert running.result().exit.code == 5
+    assert until(lambda: not alive(keeper))
+    launcher.close()
+
+
+@linux
+def test_closing_ends_what_runs_below_a_launcher_that_was_replaced(tmp_path: Path) -> None:
+    launcher = Launcher(ENVIRON)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(Ran, launcher, sh("trap '' INT TERM; echo $$ > tool; while :; do sleep 0.05; done", cwd=str(tmp_path)))
+        tool = written(tmp_path / "tool")
+        keeper = launcher._process.pid  # type: ignore[union-attr]
+        os.kill(launcher_of(launcher), signal.SIGKILL)
+        assert Ran(launcher, sh("echo next")).out == b"next\n"
+        launcher.close()
+        assert running.result().exit.signal == signal.SIGKILL
+    assert not alive(tool)
+    assert not alive(keeper)
+
+
+@linux
 def test_closing_ends_running_calls_and_the_launcher() -> None:
     launcher = Launcher(ENVIRON)
     started: list[bytes] = []
@@ -1290,6 +1342,7 @@ def test_what_a_sink_raises_ends_a_call_whose_supervisor_is_stopped(tmp_path: Pa
 def test_only_what_this_process_has_started_is_ended(launcher: Launcher) -> None:
     ours, theirs = descriptors.socketpair()
     launcher.end(ours)
+    Launcher(ENVIRON).end(ours)
     call = supervised.Call(sh(":"), bytearray().extend, bytearray().extend, Stop())
     call.end()
     ours.close()
