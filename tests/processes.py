@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+CHILD = REPOSITORY / "mcc_jupyter" / "child"
 OURS = ("mcc-keeper", "mcc-launcher", "mcc-supervisor")
 
 
@@ -111,3 +113,14 @@ def written(path: Path) -> int:
     """The number a process writes into a file, as soon as it is there."""
     assert until(lambda: path.exists() and path.read_text().endswith("\n"))
     return int(path.read_text())
+
+
+def changed_launcher(folder: Path, changes: dict[str, tuple[str, str]]) -> Path:
+    """A launcher's script beside its modules, in each of which something is another."""
+    shutil.copytree(CHILD, folder / "child", ignore=shutil.ignore_patterns("__pycache__"))
+    for name, (old, new) in changes.items():
+        path = folder / "child" / f"{name}.py"
+        source = path.read_text(encoding="utf-8")
+        assert source.count(old) == 1
+        path.write_text(source.replace(old, new), encoding="utf-8")
+    return folder / "child" / "launch.py"

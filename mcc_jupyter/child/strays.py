@@ -72,15 +72,15 @@ def ours(pid: int) -> bool:
 
 
 def watched(pid: int, bits: int) -> bool:
-    """Whether somebody of ours is above a marked process, or may be.
+    """Whether somebody of ours is above a marked process. Raises ``OSError`` where that cannot be seen.
 
     A parent without the mark has not started it: it only takes orphans. While somebody above is alive, whatever ends
-    in between, the way up leads there.
+    in between, the way up leads there. The way out of a process namespace leads to number 0, of which nothing can be
+    read.
     """
     while True:
         seen = Seen(pid)
-        # One that its tool has stopped needs another above it.
-        if seen.parent == 0 or (seen.name.startswith(b"mcc-") and seen.state != b"T"):
+        if seen.name.startswith(b"mcc-") and seen.state != b"T":  # whom its tool has stopped needs another above it
             return True
         if not marked(seen.parent, bits):
             return False

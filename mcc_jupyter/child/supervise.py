@@ -29,6 +29,8 @@ PATIENCE = 2.0
 """Seconds after a KILL until a process counts as one that cannot be ended (a dead file server, for instance)."""
 NULL = 3
 """A descriptor of /dev/null, below those that are reserved: it takes the place of what was the tool's."""
+IDLE = 60
+"""Seconds that a supervisor waits for another call: it has the last one's environment in its memory."""
 LINGER = 3
 """Milliseconds that a supervisor stays after its report: its end would take the processor from who waits for it."""
 
@@ -64,6 +66,8 @@ class Supervisor:
         self.refusal = refusal
         self.last = False
         """Whether no call may follow: an order to end came."""
+        self.idle: int | None = None
+        """Milliseconds until it waits no longer; one that has served no call yet waits for any time."""
         self.wake, _ = processes.wakeup()
         self.poll = processes.watching(call.fileno(), self.wake, kernel)
         self.reset()
@@ -87,6 +91,7 @@ class Supervisor:
         while self.serve():
             os.chdir("/")
             self.reset()
+            self.idle = IDLE * 1000
 
     def serve(self) -> bool:
         try:
@@ -124,7 +129,7 @@ class Supervisor:
                 raise Gone
             if header == b"\0":
                 break  # anything else is an order for a call that had just ended
-        descriptors = processes.received(control)
+        descriptors, self.idle = processes.received(control), None
         size = int.from_bytes(self.read(7), "big")
         return marshal.loads(self.read(size)), descriptors
 
@@ -140,7 +145,10 @@ class Supervisor:
 
     def until_readable(self) -> None:
         while True:
-            ready = [fd for fd, _ in self.poll.poll()]
+            ready = [fd for fd, _ in self.poll.poll(self.idle)]
+            if not ready:
+                # From here on the kernel cannot send a call that nobody would make. One that has come is made.
+                self.call.shutdown(socket.SHUT_RD)
             if self.kernel in ready or (self.wake in ready and signal.SIGTERM in os.read(self.wake, 512)):
                 raise Gone
             if self.call.fileno() in ready:

@@ -7,7 +7,6 @@ import ast
 import importlib.util
 import marshal
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -19,9 +18,8 @@ from types import ModuleType
 
 import pytest
 
-from tests.processes import REPOSITORY, alive, children, until
+from tests.processes import CHILD, alive, changed_launcher, children, until
 
-CHILD = REPOSITORY / "mcc_jupyter" / "child"
 ENVIRON = {b"PATH": b"/usr/local/bin:/usr/bin:/bin"}
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -191,6 +189,33 @@ def test_a_call_that_is_never_made_ends_with_its_socket(launcher: Spoken, sent: 
     assert until(lambda: not launcher.children())
 
 
+def answered(call: socket.socket, script: str) -> dict[str, object]:
+    """One of several calls of one supervisor."""
+    body = marshal.dumps(frame(script), 2)
+    call.sendall(len(body).to_bytes(8, "big") + body)
+    size = int.from_bytes(call.recv(8, socket.MSG_WAITALL), "big")
+    return dict(marshal.loads(call.recv(size, socket.MSG_WAITALL)))
+
+
+@linux
+def test_a_supervisor_that_has_served_a_call_does_not_wait_for_ever(tmp_path: Path) -> None:
+    """Its memory holds the environment of the last one. One that has served none waits on."""
+    launcher = Spoken(changed_launcher(tmp_path, {"supervise": ("\nIDLE = 60\n", "\nIDLE = 0.3\n")}))
+    slots = [launcher.slot(), launcher.slot(b"c")]
+    unused, served = (int.from_bytes(message[4:8], sys.byteorder) for message, _ in slots)
+    calls = [call for _, call in slots if call is not None]
+    assert [answered(calls[1], "exit 3")["status"] for _ in range(3)] == [3 << 8] * 3
+
+    assert until(lambda: not alive(served))
+    assert calls[1].recv(1) == b""
+    with pytest.raises(BrokenPipeError):
+        calls[1].sendall(b"a call")
+    assert alive(unused)
+    for call in calls:
+        call.close()
+    launcher.close()
+
+
 @linux
 def test_the_end_of_the_control_socket_ends_everything() -> None:
     launcher = Spoken()
@@ -270,13 +295,8 @@ def test_the_launcher_loads_little() -> None:
 
 @pytest.fixture
 def plain_unix(tmp_path: Path) -> Iterator[Spoken]:
-    shutil.copytree(CHILD, tmp_path / "child", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("processes.py", "confine.py"):
-        path = tmp_path / "child" / name
-        source = path.read_text(encoding="utf-8")
-        assert source.count('sys.platform.startswith("linux")') == 1
-        path.write_text(source.replace('sys.platform.startswith("linux")', "False"), encoding="utf-8")
-    launcher = Spoken(tmp_path / "child" / "launch.py")
+    linux = ('sys.platform.startswith("linux")', "False")
+    launcher = Spoken(changed_launcher(tmp_path, {"processes": linux, "confine": linux}))
     yield launcher
     launcher.close()
 

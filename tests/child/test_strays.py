@@ -16,9 +16,8 @@ from types import ModuleType
 
 import pytest
 
-from tests.processes import REPOSITORY, alive, children, name, parent, until, written
+from tests.processes import CHILD, alive, children, name, parent, until, written
 
-CHILD = REPOSITORY / "mcc_jupyter" / "child"
 ENVIRON = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

@@ -23,7 +23,7 @@ from mcc_jupyter.core.tool import Limits
 from mcc_jupyter.runtime import descriptors, supervised
 from mcc_jupyter.runtime import launcher as module
 from mcc_jupyter.runtime.launcher import Exit, Launcher, Stop
-from tests.processes import REPOSITORY, alive, below, children, until, written
+from tests.processes import REPOSITORY, alive, below, changed_launcher, children, until, written
 
 ENVIRON = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 FAR = 30.0
@@ -1126,6 +1126,19 @@ def test_a_supervisor_that_was_killed_while_it_waited_is_passed_over(launcher: L
     assert until(lambda: not alive(parent))
 
     assert Ran(launcher, sh("echo hi", tool="killed")).out == b"hi\n"
+
+
+@linux
+def test_a_supervisor_that_waited_too_long_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LAUNCH", str(changed_launcher(tmp_path, {"supervise": ("\nIDLE = 60\n", "\nIDLE = 1\n")})))
+    launcher = Launcher(ENVIRON)
+    try:
+        parents = [int(Ran(launcher, sh("echo $PPID", tool="seldom")).out) for _ in range(2)]
+        assert parents[0] == parents[1]
+        assert until(lambda: not alive(parents[0]))
+        assert int(Ran(launcher, sh("echo $PPID", tool="seldom")).out) != parents[0]
+    finally:
+        launcher.close()
 
 
 @linux
