@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -124,3 +126,13 @@ def changed_launcher(folder: Path, changes: dict[str, tuple[str, str]]) -> Path:
         assert source.count(old) == 1
         path.write_text(source.replace(old, new), encoding="utf-8")
     return folder / "child" / "launch.py"
+
+
+def loaded(name: str) -> ModuleType:
+    """A module of the launcher, in this process, and not the one that another test may have changed."""
+    spec = importlib.util.spec_from_file_location(f"{name}_under_test", CHILD / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

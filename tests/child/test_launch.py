@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import array
 import ast
-import importlib.util
 import marshal
 import os
 import signal
@@ -18,7 +17,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.processes import CHILD, alive, changed_launcher, children, until
+from tests.processes import CHILD, alive, changed_launcher, children, loaded, until
 
 ENVIRON = {b"PATH": b"/usr/local/bin:/usr/bin:/bin"}
 
@@ -98,16 +97,6 @@ def launcher() -> Iterator[Spoken]:
     launcher = Spoken()
     yield launcher
     launcher.close()
-
-
-def loaded(name: str) -> ModuleType:
-    """A module of the launcher, in this process."""
-    spec = importlib.util.spec_from_file_location(f"{name}_under_test", CHILD / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
