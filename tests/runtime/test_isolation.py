@@ -119,6 +119,52 @@ def test_ENV_18_a_tool_cannot_read_the_kernel_nor_our_processes(user: str, tmp_p
 
 @confined
 @users
+def test_ENV_18_nothing_that_holds_an_environment_can_be_read_from_a_tool_or_below_it(user: str, tmp_path: Path) -> None:
+    """The kernel, our processes, one that waits with the last environment, one that has imported a function, tools."""
+    body = f"""
+    from mcc_jupyter.core.tool import Origin
+    from mcc_jupyter.runtime.toolbox import Toolbox
+    os.chdir(ENVIRON["HOME"])
+    open("mod.py", "w").write("import os\\ndef run(): return [os.getppid(), os.getpid()]\\n")
+    box = Toolbox(lambda: {{**ENVIRON, "TOKEN": "a-secret-of-the-function"}})
+    launcher = box.launcher
+    box.add([{{"name": "f", "fn": "mod:run", "python": {PYTHONS[user]!r}, "env_passthrough": ["TOKEN"]}}], Origin("cell", "c", "id"), folder=ENVIRON["HOME"]).raise_for_problems()
+    below = lambda pid: [int(one) for one in open(f"/proc/{{pid}}/task/{{pid}}/children").read().split()]
+    called = box.call("f", {{}})
+    imported = called.value[0]
+    while not below(imported): time.sleep(0.01)
+    waiting = int(run("echo $PPID", environ={{**ENVIRON, "TOKEN": "a-secret-of-the-last-call"}}, tool="other")[1])
+    thread = threading.Thread(target=run, args=("echo $$ > pid; exec sleep 30",), kwargs={{"environ": {{**ENVIRON, "TOKEN": "a-secret-of-a-tool"}}}})
+    thread.start()
+    while not os.path.exists("pid") or not open("pid").read().strip(): time.sleep(0.01)
+    keeper = launcher._process.pid
+    running = int(open("pid").read())
+    mother, = below(keeper)
+    known = {{"kernel": os.getpid(), "keeper": keeper, "launcher": mother, "waiting supervisor": waiting, "imported": imported, "forked ahead": below(imported)[-1], "running tool": running}}
+    known["spare supervisor"] = [pid for pid in below(mother) if not below(pid) and pid != waiting][0]
+    look = "for file in environ mem maps; do ( : < /proc/%d/$file ) 2>/dev/null && printf %%s $file; done"
+    open("look", "w").write("\\n".join(f"echo '{{who}}:'$({{look % pid}})" for who, pid in known.items()))
+    tries = ["sh look", "sh -c 'sh look; :'", "sh -c 'sh -c \\"sh look; :\\"; :'", "setsid sh look"]
+    answer = [called.mode, [run("echo " + str(at) + "; cd " + ENVIRON["HOME"] + "; " + one)[1].split("\\n")[1:-1] for at, one in enumerate(tries)]]
+    answer.append(run("cd " + ENVIRON["HOME"] + "; sh look", isolation=False)[1].split("\\n")[:-1])
+    answer.append(run(look.replace("%%", "%").replace("/%d/", "/$$/"))[1])
+    os.kill(running, signal.SIGKILL)
+    thread.join()
+    box.close()
+    """
+    found = inside(body, tmp_path, user)
+
+    assert isinstance(found, list)
+    who = ["kernel", "keeper", "launcher", "waiting supervisor", "imported", "forked ahead", "running tool", "spare supervisor"]
+    assert found[:2] == ["warm", [[f"{one}:" for one in who]] * 4]
+    # The look finds what can be read: without isolation root reads all, an ordinary user what does not protect itself.
+    dumpable = who if user == "root" else ["kernel", "running tool"]
+    assert found[2] == [f"{one}:environmemmaps" if one in dumpable else f"{one}:" for one in who]
+    assert found[3] == "environmemmaps"
+
+
+@confined
+@users
 def test_a_tool_cannot_read_or_signal_another_tool_that_runs(user: str, tmp_path: Path) -> None:
     body = """
     thread = threading.Thread(target=run, args=("echo $$ > pid; exec sleep 30",), kwargs={"environ": {**ENVIRON, "OTHER": "other-secret"}})

@@ -701,15 +701,6 @@ def test_what_a_sink_raises_ends_the_call(launcher: Launcher, tmp_path: Path) ->
 # Many calls
 
 
-def test_a_thousand_calls_leave_no_descriptor(launcher: Launcher) -> None:
-    before = len(os.listdir("/dev/fd"))
-
-    for _ in range(1000):
-        Ran(launcher, command("true"))
-
-    assert len(os.listdir("/dev/fd")) == before
-
-
 def test_a_hundred_calls_at_once_keep_their_output_apart(launcher: Launcher) -> None:
     with ThreadPoolExecutor(100) as pool:
         outputs = list(pool.map(lambda number: Ran(launcher, sh(f"sleep 0.1; echo {number}; sleep 0.1; echo {number}")).out, range(100)))
