@@ -561,17 +561,29 @@ def test_a_second_interrupt_kills_at_once(launcher: Launcher, orders: tuple[str,
     assert not alive(written(tmp_path / "pid"))
 
 
-def test_an_interrupt_during_the_grace_ends_it(launcher: Launcher, tmp_path: Path) -> None:
+def test_an_interrupt_during_the_grace_ends_it_and_is_not_what_stopped_the_tool(launcher: Launcher, tmp_path: Path) -> None:
     stop = Stop()
-    script = "sleep 30 & echo $! > pid"
-    timer = threading.Thread(target=lambda: (written(tmp_path / "pid"), stop.interrupt(), stop.interrupt()))
-    timer.start()
 
-    exit = Ran(launcher, sh(script, cwd=str(tmp_path)), stop).exit
+    def press() -> None:
+        tool = written(tmp_path / "tool")
+        until(lambda: not alive(tool))
+        stop.interrupt()
+        stop.interrupt()
+
+    timer = threading.Thread(target=press)
+    timer.start()
+    exit = Ran(launcher, sh("sleep 30 & echo $! > pid; echo $$ > tool; exit 3", cwd=str(tmp_path)), stop).exit
     timer.join()
 
+    assert (exit.code, exit.stopped, exit.notes) == (3, None, ("background process was ended",))
     assert exit.seconds < FAR / 3
     assert not alive(written(tmp_path / "pid"))
+
+
+def test_a_time_limit_that_only_what_was_left_behind_would_reach_stopped_nothing(launcher: Launcher) -> None:
+    exit = Ran(launcher, sh("sleep 30 & exit 3", timeout=0.3)).exit
+
+    assert (exit.code, exit.stopped, exit.notes) == (3, None, ("background process was ended",))
 
 
 def test_a_tool_that_left_its_group_is_killed_all_the_same(launcher: Launcher) -> None:
@@ -650,6 +662,42 @@ def test_ctrl_c_before_the_tool_starts(launcher: Launcher, tmp_path: Path, monke
     exit = interrupted(lambda: Ran(launcher, sh("exec sleep 30")))
 
     assert (exit.stopped, exit.signal in (signal.SIGINT, None)) == ("interrupt", True)
+
+
+def test_ctrl_c_while_the_launcher_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def press(self: Launcher) -> socket.socket:
+        signal.raise_signal(signal.SIGINT)
+        return real(self)
+
+    real = Launcher._start
+    monkeypatch.setattr(Launcher, "_start", press)
+    fresh = Launcher(ENVIRON)
+    try:
+        exit = interrupted(lambda: Ran(fresh, sh("exec sleep 30")))
+        assert (exit.stopped, exit.signal) == ("interrupt", signal.SIGINT)
+        assert Ran(fresh, sh("echo next")).out == b"next\n"
+    finally:
+        fresh.close()
+
+
+@pytest.mark.parametrize("handler", ["ours", "another"])
+def test_ctrl_c_while_what_stands_in_the_pipes_is_read(launcher: Launcher, handler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tool has ended by itself, which the exit says; the interrupt is raised all the same."""
+
+    def press(self: supervised.Call) -> None:
+        monkeypatch.setattr(supervised.Call, "drain", real)
+        if handler == "another":
+            raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
+        real(self)
+
+    real = supervised.Call.drain
+    monkeypatch.setattr(supervised.Call, "drain", press)
+    out = bytearray()
+    exit = interrupted(lambda: launcher.run(sh("echo all; exit 3", tool="drained"), stdout=out.extend, stderr=out.extend))
+
+    assert (exit.code, exit.stopped, out) == (3, None, b"all\n")
+    assert Ran(launcher, sh("echo next", tool="drained")).out == b"next\n"
 
 
 def test_a_keyboard_interrupt_out_of_another_handler_is_passed_on(launcher: Launcher) -> None:
