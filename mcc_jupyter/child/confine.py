@@ -76,17 +76,6 @@ class Confinement:
             found |= UNPRIVILEGED
         return found, trouble
 
-    def once_more(self) -> bool:
-        """Whether a process forked from this one can be confined, as one of them finds out."""
-        own = os.getpid()
-        pid = os.fork()
-        if not pid:
-            try:
-                os._exit(int(self.enter(own)[1] != 0))
-            finally:
-                os._exit(1)
-        return os.waitpid(pid, 0)[1] == 0
-
 
 def call(number: int, *arguments: object) -> int:
     """A system call; -1 for one that failed."""
