@@ -1290,10 +1290,16 @@ STOPPERS = [
 ]
 
 
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has patience with a supervisor that cannot report anyway."""
+    monkeypatch.setattr(supervised, "_SLACK", 0.3)
+
+
 @linux
 @pytest.mark.parametrize("stopper", STOPPERS)
 @pytest.mark.parametrize("why", ["timeout", "interrupt"])
-def test_a_tool_that_stops_its_supervisor_is_ended_all_the_same(stopper: str, why: str, tmp_path: Path) -> None:
+def test_a_tool_that_stops_its_supervisor_is_ended_all_the_same(stopper: str, why: str, tmp_path: Path, hasty: None) -> None:
     launcher = Launcher(ENVIRON)
     stop = Stop()
 
@@ -1343,7 +1349,8 @@ def test_a_stopped_supervisor_does_not_outlive_the_kernel(stopper: str, killed: 
 
 
 @linux
-def test_a_call_whose_launcher_is_stopped_too_is_given_up() -> None:
+def test_a_call_whose_launcher_is_stopped_too_is_given_up(hasty: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervised, "_LOST_PATIENCE", 0.3)
     launcher = Launcher(ENVIRON)
     assert launcher.isolation.known  # now a supervisor waits
     pid = launcher_of(launcher)
@@ -1378,7 +1385,7 @@ def test_what_holds_is_unknown_without_a_launcher() -> None:
 
 
 @linux
-def test_what_a_sink_raises_ends_a_call_whose_supervisor_is_stopped(tmp_path: Path) -> None:
+def test_what_a_sink_raises_ends_a_call_whose_supervisor_is_stopped(tmp_path: Path, hasty: None) -> None:
     def sink(_: bytes) -> None:
         raise ValueError("full")
 
