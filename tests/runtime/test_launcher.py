@@ -1350,7 +1350,7 @@ def test_a_stopped_supervisor_does_not_outlive_the_kernel(stopper: str, killed: 
 
 @linux
 def test_a_call_whose_launcher_is_stopped_too_is_given_up(hasty: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervised, "_LOST_PATIENCE", 0.3)
+    monkeypatch.setattr(supervised, "_LOST_PATIENCE", 1.3)  # some looks at whether the launcher has done it
     launcher = Launcher(ENVIRON)
     assert launcher.isolation.known  # now a supervisor waits
     pid = launcher_of(launcher)
