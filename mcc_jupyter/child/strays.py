@@ -33,12 +33,20 @@ processes = sys.modules["_mcc_processes"]
 """Whoever loads this has loaded it."""
 
 
+def read(path: str) -> bytes:
+    """The beginning of a file of the system's, in a third of the time that ``open`` takes."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(fd, 4096)
+    finally:
+        os.close(fd)
+
+
 class Seen:
     """What the system tells anybody of a process. Raises ``OSError`` where there is none."""
 
     def __init__(self, pid: int) -> None:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            head, _, rest = file.read().rpartition(b")")
+        head, _, rest = read(f"/proc/{pid}/stat").rpartition(b")")
         words = rest.split()
         self.name = head.partition(b"(")[2]
         self.state, self.parent, self.flags = words[0], int(words[1]), int(words[6])
@@ -60,15 +68,14 @@ def mark() -> int:
 def marked(pid: int, bits: int) -> bool:
     if Seen(pid).flags & bits != bits:
         return False
-    with open(f"/proc/{pid}/limits", "rb") as file:
-        label = b"%d" % LABEL
-        return any(line.startswith(b"Max file locks ") and line.split()[4] == label for line in file)
+    lines = read(f"/proc/{pid}/limits").splitlines()
+    return any(line.startswith(b"Max file locks ") and line.split()[4] == b"%d" % LABEL for line in lines)
 
 
 def ours(pid: int) -> bool:
     """Whether the process was started by this user, also where it may not be looked at."""
-    with open(f"/proc/{pid}/status", "rb") as file:
-        return any(line.startswith(b"Uid:") and int(line.split()[1]) == os.getuid() for line in file)
+    lines = read(f"/proc/{pid}/status").splitlines()
+    return any(line.startswith(b"Uid:") and int(line.split()[1]) == os.getuid() for line in lines)
 
 
 def watched(pid: int, bits: int) -> bool:

@@ -205,7 +205,7 @@ class Launcher:
         ours.settimeout(_PATIENCE)
         _no_core_file()
         try:
-            with theirs, _pidfd() as kernel:
+            with theirs, _pidfd(os.getpid()) as kernel:
                 self._process = subprocess.Popen(
                     [self._python, "-I", "-S", _LAUNCH, str(theirs.fileno()), str(kernel)],
                     env=self._environ,
@@ -265,14 +265,26 @@ class Launcher:
 
 def _wait(keeper: subprocess.Popen[bytes]) -> None:
     """For the end of a keeper that knows it is to end. It is told once more before it is killed."""
-    try:
-        keeper.wait(_PATIENCE)
-    except subprocess.TimeoutExpired:
-        keeper.terminate()  # it kills the launcher
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            keeper.wait(_PATIENCE)
+    if _ended(keeper):
+        return
+    keeper.terminate()  # it kills the launcher
+    if not _ended(keeper):
         keeper.kill()
         keeper.wait()
+
+
+def _ended(keeper: subprocess.Popen[bytes]) -> bool:
+    """Waits at most _PATIENCE. ``Popen.wait`` with a limit sleeps, each time longer, and notices the end late."""
+    if keeper.poll() is not None:
+        return True
+    with _pidfd(keeper.pid) as fd:
+        if fd >= 0:
+            end = select.poll()
+            end.register(fd, select.POLLIN)
+            end.poll(_PATIENCE * 1000)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        keeper.wait(_PATIENCE if fd < 0 else 0)
+    return keeper.returncode is not None
 
 
 def _world(request: Request) -> object:
@@ -316,13 +328,16 @@ class _Interrupts:
 
 
 class _pidfd:  # noqa: N801
-    """A descriptor that tells when this process has ended; -1 where there is none."""
+    """A descriptor that tells when a process has ended; -1 where there is none."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
 
     def __enter__(self) -> int:
         self.fd = -1
         if hasattr(os, "pidfd_open"):
             with contextlib.suppress(OSError):
-                self.fd = os.pidfd_open(os.getpid())
+                self.fd = os.pidfd_open(self.pid)
         return self.fd
 
     def __exit__(self, *_: object) -> None:

@@ -929,16 +929,17 @@ def test_closing_ends_running_calls_and_the_launcher() -> None:
 
 
 @linux
-def test_a_launcher_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PATIENCE", 0.2)
+@pytest.mark.parametrize("which", ["keeper", "launcher"])
+def test_what_does_not_end_is_killed(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PATIENCE", 0.2 if which == "keeper" else 1.0)
     launcher = Launcher(ENVIRON)
     Ran(launcher, command("true"))
-    pid = launcher._process.pid  # type: ignore[union-attr]
-    os.kill(pid, signal.SIGSTOP)
+    pids = [launcher._process.pid, launcher_of(launcher)]  # type: ignore[union-attr]
+    os.kill(pids[which == "launcher"], signal.SIGSTOP)
 
     launcher.close()
 
-    assert not alive(pid)
+    assert until(lambda: not any(alive(pid) for pid in pids))
 
 
 def test_a_launcher_that_cannot_be_started_says_so() -> None:
