@@ -287,6 +287,27 @@ def n10(rounds: int) -> list[Measured]:
         return [_ratio("N10", "%load_ext mcc_jupyter / import json in a bare Python", 0.5, ways, rounds)]
 
 
+def n11(rounds: int) -> list[Measured]:
+    """A gigabyte of output: the time against a plain read of it, the memory, and what it puts into a notebook."""
+    found = []
+    for secrets in (10, 100):
+        runs: list[dict[str, float]] = []
+        for turn in range(max(3, min(rounds // 20, 7))):
+            command = [sys.executable, "-m", "benchmarks.flood", str(secrets), "1000", "raw" if turn % 2 else "call"]
+            ran = subprocess.run(command, capture_output=True, check=True, cwd=REPOSITORY)
+            runs.append(json.loads(ran.stdout))
+        middle = {name: median(run[name] for run in runs) for name in runs[0]}
+        milliseconds = {"call": middle["call"] * 1000, "read": middle["raw"] * 1000}
+        ratio = median(run["call"] / run["raw"] for run in runs)
+        what = f"1 GB of a tool's log lines with {secrets} secrets"
+        found += [
+            Measured("N11", f"{what} / os.read of 64 KiB", ratio, 10, milliseconds=milliseconds),
+            Measured("N11", f"{what}: growth of memory", middle["growth"] / 2**20, 32, " MB"),
+            Measured("N11", f"{what}: in the notebook file", middle["notebook"] / 1024, 128, " KB"),
+        ]
+    return found
+
+
 def n14(rounds: int) -> list[Measured]:
     """Ten thousand tools: finding one, and what their overviews put into a notebook."""
     with _toolbox(FLOOR) as toolbox:
@@ -312,5 +333,6 @@ GOALS: dict[str, Callable[[int], list[Measured]]] = {
     "N8": n8,
     "N9": n9,
     "N10": n10,
+    "N11": n11,
     "N14": n14,
 }

@@ -31,6 +31,8 @@ NULL = 3
 """A descriptor of /dev/null, below those that are reserved: it takes the place of what was the tool's."""
 IDLE = 60
 """Seconds that a supervisor waits for another call: it has the last one's environment in its memory."""
+CHUNK = 64 * 1024
+"""Bytes of one read of a call's frame."""
 LINGER = 3
 """Milliseconds that a supervisor stays after its report: its end would take the processor from who waits for it."""
 
@@ -75,6 +77,8 @@ class Supervisor:
     def reset(self) -> None:
         """Before each call."""
         self.made_files = False
+        self.early = b""
+        """Orders that came together with the call."""
         self.tool = 0
         self.status: int | None = None
         self.cpu = 0.0
@@ -99,6 +103,7 @@ class Supervisor:
             error = None
             try:
                 self.start(frame, descriptors)
+                self.order(self.early)
                 self.watch()
             except Refused as refused:
                 error = str(refused)
@@ -122,26 +127,22 @@ class Supervisor:
         return bool(again)
 
     def receive(self) -> tuple[dict, list[int]]:  # type: ignore[type-arg]
-        while True:
-            self.until_readable()
-            header, control, _, _ = self.call.recvmsg(1, socket.CMSG_SPACE(6 * 4))
-            if not header:
-                raise Gone
-            if header == b"\0":
-                break  # anything else is an order for a call that had just ended
-        descriptors, self.idle = processes.received(control), None
-        size = int.from_bytes(self.read(7), "big")
-        return marshal.loads(self.read(size)), descriptors
-
-    def read(self, size: int) -> bytes:
         data = bytearray()
-        while len(data) < size:
+        descriptors: list[int] = []
+        size = -1
+        while size < 0 or len(data) < size:
             self.until_readable()
-            chunk = self.call.recv(min(size - len(data), 1 << 20))
+            chunk, control, _, _ = self.call.recvmsg(CHUNK, socket.CMSG_SPACE(6 * 4))
             if not chunk:
                 raise Gone
             data += chunk
-        return bytes(data)
+            descriptors += processes.received(control)
+            if size < 0:
+                # A frame begins with a zero; what comes before is an order for a call that had just ended.
+                del data[: data.find(0) if 0 in data else len(data)]
+                size = 8 + int.from_bytes(data[:8], "big") if len(data) >= 8 else -1
+        self.early = bytes(data[size:])
+        return marshal.loads(data[8:size]), descriptors
 
     def until_readable(self) -> None:
         while True:
@@ -171,7 +172,8 @@ class Supervisor:
 
     def spawn(self, frame: dict) -> None:  # type: ignore[type-arg]
         start.enter(frame["cwd"])
-        environ = dict(frame["environ"])
+        variables = frame["environ"].split(b"\0")
+        environ = dict(zip(variables[::2], variables[1::2]))
         if frame["files"]:
             self.made_files = True
             environ.update(start.private_files(self.folder, frame["files"]))

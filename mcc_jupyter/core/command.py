@@ -70,26 +70,39 @@ class Plan:
     """The resolved environment, for ``transform``: a function's request has its ``PYTHONPATH`` elsewhere."""
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What all calls of one tool have in common while its resolution stays the same."""
+
+    base: Request
+    secrets: Mapping[str, str] = field(repr=False)
+    room: int
+    """Bytes that this machine allowed all variables together when their sizes were checked."""
+
+
+def prepare(tool: Tool, resolution: Resolution, *, context: Context, room: int) -> Prepared:
+    """Raises ``ToolUnavailable`` for variables that no process can be given (SPEC 4.10)."""
+    environ = resolution.environ()
+    check_sizes(tool, environ, room)
+    return Prepared(_base(tool, environ, context), secrets(tool, resolution), room)
+
+
 def plan(
     tool: Tool,
     arguments: Mapping[str, object],
     resolution: Resolution,
     *,
-    context: Context,
+    prepared: Prepared,
     store: Mapping[str, object],
     runner: str,
     interpreter: str,
-    room: int,
     timeout: float | None = None,
 ) -> Plan:
     """The request for one call with *arguments* already bound by ``schema.bind``.
 
-    *runner* is the path of the child script for functions, *interpreter* the default one. *room* is the number of bytes
-    this machine allows all variables together. Raises ``ArgumentError`` and ``ToolUnavailable``.
+    *runner* is the path of the child script for functions, *interpreter* the default one. Raises ``ArgumentError``.
     """
-    environ = resolution.environ()
-    check_sizes(tool, environ, room)
-    base = _base(tool, environ, context, timeout)
+    base = prepared.base if timeout is None else replace(prepared.base, timeout=timeout)
     notes: tuple[str, ...] = ()
     body = tool.body
     if isinstance(body, Function):
@@ -103,7 +116,7 @@ def plan(
         request = _shell_request(tool, "exec", body, base, arguments)
     if tool.stdin and not isinstance(tool.body, Function):
         request = replace(request, stdin=encode_bytes(dict(arguments)))
-    return Plan(request, secrets(tool, resolution), notes, environ)
+    return Plan(request, prepared.secrets, notes, prepared.base.environ)
 
 
 def transform(tool: Tool, call: Plan, arguments: Mapping[str, object], stdout: bytes, timeout: float | None) -> Request:
@@ -124,7 +137,7 @@ def introspection(
     for key, tool in tools.items():
         assert isinstance(tool.body, Function)
         targets.append({"id": key, **_target(tool.body)})
-    base = _base(first, environ, context, None)
+    base = _base(first, environ, context)
     request = _function_request(first, base, {"mode": "introspect", "targets": targets}, runner, interpreter)
     return Plan(request, secrets(first, resolution))
 
@@ -139,7 +152,7 @@ def probe(
     """
     environ = resolution.environ()
     check_sizes(tool, environ, room)
-    base = _base(tool, environ, context, None)
+    base = _base(tool, environ, context)
     request = _function_request(tool, base, {"mode": "names"}, runner, interpreter)
     return Plan(request, secrets(tool, resolution))
 
@@ -200,7 +213,7 @@ def _too_large(tool: Tool, text: str) -> NoReturn:
     raise ToolUnavailable(f"Tool {tool.name!r} is unavailable; {text}", tool=tool.name, reasons=("invalid",))
 
 
-def _base(tool: Tool, environ: Mapping[str, str], context: Context, timeout: float | None) -> Request:
+def _base(tool: Tool, environ: Mapping[str, str], context: Context) -> Request:
     files = {"MCC_SESSION_FILE": context.document} if context.document is not None else {}
     return Request(
         (),
@@ -208,7 +221,6 @@ def _base(tool: Tool, environ: Mapping[str, str], context: Context, timeout: flo
         tool.cwd.value,
         files=files,
         limits=tool.limits,
-        timeout=timeout,
         isolation=tool.isolation,
         tool=tool.key,
     )
@@ -337,26 +349,30 @@ class _Lookup:
 
 
 def _render(tool: Tool, where: str, template: str, arguments: Mapping[str, object], lookup: _Lookup | None) -> str:
-    from jinja2 import UndefinedError
-
-    from .template import compile_template
+    from .template import render
 
     try:
-        text: str = compile_template(template).render({**arguments, "mcc_env": lookup})
-    except UndefinedError as error:
-        message = str(error.message)
-        if not message.endswith(" is undefined"):  # it may name what was looked for, and that may be a value
-            message = "the template takes a part of a value that does not have it"
-        raise ArgumentError(f"Tool {tool.name!r}: {where}: {message}; give it as an argument") from None
+        text = render(template, {**arguments, "mcc_env": lookup})
     except ArgumentError:
         raise
     except Exception as error:  # noqa: BLE001 - a filter's own message may hold the value it was given
-        raise ArgumentError(f"Tool {tool.name!r}: {where}: the template failed with {type(error).__name__}") from None
+        _refuse(tool, where, error)
     if "\0" in text:
         raise ArgumentError(f"Tool {tool.name!r}: {where}: an argument holds a NUL character; leave it out")
     if _HALF.search(text):
         raise ArgumentError(f"Tool {tool.name!r}: {where}: an argument holds half of a character; leave it out")
     return text
+
+
+def _refuse(tool: Tool, where: str, error: Exception) -> NoReturn:
+    from jinja2 import UndefinedError
+
+    if isinstance(error, UndefinedError):
+        message = str(error.message)
+        if not message.endswith(" is undefined"):  # it may name what was looked for, and that may be a value
+            message = "the template takes a part of a value that does not have it"
+        raise ArgumentError(f"Tool {tool.name!r}: {where}: {message}; give it as an argument") from None
+    raise ArgumentError(f"Tool {tool.name!r}: {where}: the template failed with {type(error).__name__}") from None
 
 
 def _leaves(value: object) -> list[str]:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,14 @@ def compile_template(text: str) -> Template:
     Raises ``jinja2.TemplateSyntaxError``, which ``problems`` finds at declaration.
     """
     return _environment().from_string(text)
+
+
+def render(text: str, values: Mapping[str, object]) -> str:
+    """*text* with *values* in it. Raises ``jinja2.UndefinedError`` and whatever its filters raise."""
+    if not is_template(text) and "\r" not in text:  # Jinja2 makes a newline of it
+        return text
+    rendered: str = compile_template(text).render(values)
+    return rendered
 
 
 def undefined_names(text: str) -> tuple[str, ...]:

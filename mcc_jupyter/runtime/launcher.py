@@ -10,18 +10,18 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # ``signal`` makes enumerations of numbers and handlers, each time
 import atexit
 import contextlib
 import os
 import resource
 import select
-import signal
 import socket
 import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -64,13 +64,23 @@ class Launcher:
         """Confined supervisors that are on their way here."""
         self._isolation: Isolation | None = None
 
-    def run(self, request: Request, *, stdout: Sink, stderr: Sink, stop: Stop | None = None) -> Exit:
+    def run(
+        self,
+        request: Request,
+        *,
+        stdout: Sink,
+        stderr: Sink,
+        stop: Stop | None = None,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Exit:
         """Starts *request*, passes its output on as it comes, and returns when nothing of it is left.
+
+        *meanwhile* is called once it has started.
 
         A ``KeyboardInterrupt`` is passed on like ``stop.interrupt()``; when the tool has gone it is raised, with the
         ``Exit`` as its attribute ``exit``. A third one is raised at once, as is what a sink raises: the tool is killed.
         """
-        return self.serve(Call(request, stdout, stderr, Stop() if stop is None else stop))
+        return self.serve(Call(request, stdout, stderr, Stop() if stop is None else stop, meanwhile))
 
     def serve(self, call: Call) -> Exit:
         """``run`` for a call of any kind."""
@@ -311,14 +321,14 @@ class _Interrupts:
 
     def __enter__(self) -> Self:
         main = threading.current_thread() is threading.main_thread()
-        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        if main and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
             self.replaced = True
-            signal.signal(signal.SIGINT, lambda *_: self.pass_on())
+            _signal.signal(_signal.SIGINT, lambda *_: self.pass_on())
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.replaced:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            _signal.signal(_signal.SIGINT, _signal.default_int_handler)
 
     def pass_on(self) -> None:
         self.count += 1

@@ -18,12 +18,13 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Protocol
 
 from ..core.command import Request
-from .descriptors import CHUNK, memory, post, rest_of_line, send, umask
+from .descriptors import CHUNK, memory, post, rest_of_line, send, umask, widened
 
 ANSWER_LIMIT = 64 * 1024 * 1024
 """Bytes of an answer on descriptor 8; a larger one is dropped, with a note."""
@@ -121,9 +122,17 @@ class Stop:
 class Call:
     """One call, in the thread that waits for it: its descriptors, and what has come back."""
 
-    def __init__(self, request: Request, stdout: Sink, stderr: Sink, stop: Stop) -> None:
+    def __init__(
+        self,
+        request: Request,
+        stdout: Sink,
+        stderr: Sink,
+        stop: Stop,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> None:
         self.request = request
         self.stop = stop
+        self.meanwhile = meanwhile
         self.answer = _Answer() if request.result else None
         self.outputs = {1: stdout, 2: stderr}
         if self.answer is not None:
@@ -133,6 +142,8 @@ class Call:
         """The tool's number → its end, which is ours until the supervisor has it."""
         self.sinks: dict[int, Sink] = {}
         self.sources: dict[int, memoryview] = {}
+        self.sizes: dict[int, int] = {}
+        """Bytes of one read, where a pipe was found full."""
         self.answering = -1
         """Our end of the answer's pipe."""
         self.poll = select.poll()
@@ -156,6 +167,9 @@ class Call:
         """To the end of the call. May be called again after an exception out of a sink."""
         if not self.started and not self.start(supply):
             return
+        if self.meanwhile is not None:
+            work, self.meanwhile = self.meanwhile, None
+            work()
         while self.running:
             patience = self.patience()
             ready = self.poll.poll(_LOOK if patience is None else patience)
@@ -210,6 +224,9 @@ class Call:
         except UnicodeEncodeError:
             self.error = "the command or a variable holds a character that has no form in this system's encoding"
             return False
+        except _HoldsNul:
+            self.error = "a variable holds a NUL character, which no process can be given"
+            return False
         except ConnectionError:
             self.error = "the launcher ended; call again"
             return False
@@ -248,7 +265,7 @@ class Call:
         limits = {name: getattr(request.limits, name) for name in ("mem_mb", "cpu_sec", "fsize_mb", "nofile")}
         return {
             "argv": [_encode(word) for word in request.argv],
-            "environ": {_encode(name): _encode(value) for name, value in request.environ.items()},
+            "environ": _block(request.environ),
             "cwd": _encode(request.cwd),
             "files": {_encode(name): content for name, content in request.files.items()},
             "limits": {name: value for name, value in limits.items() if value is not None},
@@ -277,8 +294,10 @@ class Call:
             self.receive()
 
     def pull(self, fd: int) -> None:
-        chunk = os.read(fd, CHUNK)
+        chunk = os.read(fd, self.sizes.get(fd, CHUNK))
         sink = self.sinks[fd]
+        if len(chunk) == CHUNK and fd not in self.sizes:
+            self.sizes[fd] = widened(fd)
         if fd != self.answering and chunk[-1:] not in (b"", b"\n"):
             chunk += rest_of_line(fd)
         if chunk:
@@ -418,6 +437,18 @@ class _Answer:
         except ValueError:
             return False
         return len(self.data) >= 9 + size and not self.data.startswith(b'{"id"', 9)
+
+
+def _block(environ: Mapping[str, str]) -> bytes:
+    """Names and values in turn, a NUL between each two. One inside of them would make others of what follows."""
+    text = "\0".join(chain.from_iterable(environ.items()))
+    if text.count("\0") != max(0, 2 * len(environ) - 1):
+        raise _HoldsNul
+    return _encode(text)
+
+
+class _HoldsNul(ValueError):
+    """A variable holds a NUL character."""
 
 
 def _encode(text: str) -> bytes:

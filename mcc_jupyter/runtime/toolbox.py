@@ -11,8 +11,10 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ..core import command, context, policy
@@ -23,46 +25,28 @@ from ..core.outcome import Outcome
 from ..core.reading import positive
 from ..core.redact import Redactor
 from ..core.report import MATRIX_TOOLS, Matrix, Report, matrix, report
-from ..core.resolution import Context, Resolution
 from ..core.schema import bind
 from ..core.tool import DEFAULT_FLOOR, Function, Origin, Shell, Source, Tool
 from . import calls
 from .answers import Added, Probe
 from .cache import OutcomeCache
 from .catalog import EnvFiles
-from .checks import check_arguments, check_map, check_name, check_path
+from .checks import check_arguments, check_map, check_name, check_path, check_spill
 from .hints import program_paths
 from .identity import Identity, local_user
 from .introspect import RUN_FN, frames, introspect, start_error
 from .launcher import Launcher, Stop
 from .loading import NO_FOLDER, load_files, load_notebook
 from .registry import Registry
+from .resolved import Resolved
 from .session import SessionStore
 from .sizes import environment_room
+from .spill import Spill
 from .warm import Functions
 from .workers import Workers, each
 
 _REMEMBERED = 64
 """Tools whose last resolution is kept, to be used again while nothing it was made of has changed."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Resolved:
-    tool: Tool
-    resolution: Resolution
-    context: Context
-    store: Mapping[str, object] = field(repr=False)
-    parent: Mapping[str, str] = field(repr=False)
-    files: tuple[object, ...] = field(default=(), repr=False)
-    groups: frozenset[str] | None = None
-    reports: list[tuple[Tool, tuple[str, ...], Report]] = field(default_factory=list, repr=False, compare=False)
-    """The last report made of it, with what it was made of."""
-
-    def holds(self, tool: Tool, parent: object, store: object, files: tuple[object, ...], groups: object) -> bool:
-        """Whether it would come out the same: snapshots and parsed files are the same objects while unchanged."""
-        same = self.tool is tool and self.parent is parent and len(self.files) == len(files)
-        same = same and all(one is other for one, other in zip(self.files, files, strict=True))
-        return same and self.groups == groups and self.store == store
 
 
 class Toolbox:
@@ -97,7 +81,7 @@ class Toolbox:
         """Names by value: one name may have had several."""
         self._workers = Workers()
         self._kept: Functions | None = None
-        self._last: dict[str, _Resolved] = {}
+        self._last: dict[str, Resolved] = {}
 
     # ---- declaring
 
@@ -234,7 +218,7 @@ class Toolbox:
         tool = self.declare(document, origin).raise_for_problems().tools[0]
         if isinstance(tool.body, Shell):
             tool = replace(tool, body=Shell(tool.body.written, tool.body.written))
-        return self._call(_checked(self._resolve(tool)), {}, timeout, show, None)
+        return self._call(self._resolve(tool).checked(), {}, timeout=timeout, show=show)
 
     def call(
         self,
@@ -244,15 +228,17 @@ class Toolbox:
         timeout: float | None = None,
         show: calls.Show | None = None,
         stop: Stop | None = None,
+        spill: str | None = None,
     ) -> Outcome:
         """Calls a tool and returns its outcome, also when the tool failed (SPEC 7.12).
 
         *timeout* in seconds goes before ``limits.timeout``. *show* gets output while the tool runs. *stop* lets another
-        thread end the call. Raises ``UnknownTool``, ``ToolUnavailable``, ``ArgumentError``; ``KeyboardInterrupt`` once
-        nothing of the tool is left.
+        thread end the call. *spill* is a new file for all of the output (SPEC 7.6). Raises ``UnknownTool``,
+        ``ToolUnavailable``, ``ArgumentError``; ``KeyboardInterrupt`` once nothing of the tool is left.
         """
         resolved = self._available(name)
-        return self._call(resolved, {} if arguments is None else arguments, timeout, show, stop)
+        given = {} if arguments is None else arguments
+        return self._call(resolved, given, timeout=timeout, show=show, stop=stop, spill=spill)
 
     async def acall(
         self,
@@ -261,10 +247,11 @@ class Toolbox:
         *,
         timeout: float | None = None,
         show: calls.Show | None = None,
+        spill: str | None = None,
     ) -> Outcome:
         """``call`` for ``await``; cancelling ends the tool before the cancellation goes on."""
         return await self._workers.wait_for(
-            lambda stop: self.call(name, arguments, timeout=timeout, show=show, stop=stop)
+            lambda stop: self.call(name, arguments, timeout=timeout, show=show, stop=stop, spill=spill)
         )
 
     def map(
@@ -289,7 +276,7 @@ class Toolbox:
 
         def one(at: int, stop: Stop) -> Outcome:
             try:
-                return self._call(self._available(name), arguments[at], timeout, None, stop)
+                return self._call(self._available(name), arguments[at], timeout=timeout, stop=stop)
             except ToolUnavailable as error:  # since the first of them began
                 return Outcome(resolved.tool.name, ok=False, failure=f"did not start: {error}")
 
@@ -326,7 +313,7 @@ class Toolbox:
 
     # ---- the parts of the straight line
 
-    def _ready(self, name: str) -> _Resolved:
+    def _ready(self, name: str) -> Resolved:
         """The tool, resolved once, with its signature read: a function that could not be imported is tried again."""
         resolved = self._resolve(self.registry.find(check_name(name)))
         ready, problems, _ = self._introspected([resolved])
@@ -336,7 +323,7 @@ class Toolbox:
             self.registry.replace(ready[0].tool)
         return ready[0]
 
-    def _introspected(self, tools: list[_Resolved]) -> tuple[list[_Resolved], list[Problem], str]:
+    def _introspected(self, tools: list[Resolved]) -> tuple[list[Resolved], list[Problem], str]:
         """Tools whose signature could be read in place of those that came; an unavailable one waits for its use."""
         pairs = [
             (item.tool, item.resolution)
@@ -354,10 +341,10 @@ class Toolbox:
         )
         done = {tool.key: tool for tool in result.tools}
         failed = {tool.key for tool, _ in pairs} - done.keys()
-        kept = [replace(item, tool=done.get(item.tool.key, item.tool)) for item in tools if item.tool.key not in failed]
+        kept = [item.of(done.get(item.tool.key, item.tool)) for item in tools if item.tool.key not in failed]
         return kept, list(result.problems), result.printed
 
-    def _resolve(self, tool: Tool, *, pipes: bool = True) -> _Resolved:
+    def _resolve(self, tool: Tool, *, pipes: bool = True) -> Resolved:
         parent, store, groups = self.parent(), self.session.snapshot(), self.identity.caller
         files = self._files.read(tool.env_files, pipes=pipes)
         last = self._last.get(tool.key)
@@ -375,19 +362,21 @@ class Toolbox:
         self._learn(command.secrets(tool, resolution))  # before a call: the session takes none of them either
         if len(self._last) >= _REMEMBERED:
             self._last.clear()
-        resolved = self._last[tool.key] = _Resolved(tool, resolution, built, store, parent, files, groups)
+        resolved = self._last[tool.key] = Resolved(tool, resolution, built, store, parent, files, groups)
         return resolved
 
-    def _available(self, name: str) -> _Resolved:
-        return _checked(self._ready(name))
+    def _available(self, name: str) -> Resolved:
+        return self._ready(name).checked()
 
     def _call(
         self,
-        resolved: _Resolved,
+        resolved: Resolved,
         arguments: Mapping[str, object],
-        timeout: float | None,
-        show: calls.Show | None,
-        stop: Stop | None,
+        *,
+        timeout: float | None = None,
+        show: calls.Show | None = None,
+        stop: Stop | None = None,
+        spill: str | None = None,
     ) -> Outcome:
         tool = resolved.tool
         check_arguments(tool.name, arguments)
@@ -398,62 +387,53 @@ class Toolbox:
             tool,
             bound,
             resolved.resolution,
-            context=resolved.context,
+            prepared=resolved.prepared(environment_room()),
             store=resolved.store,
             runner=RUN_FN,
             interpreter=self._interpreter,
-            room=environment_room(),
             timeout=timeout,
         )
         self._learn(plan.secrets)
         key = None
-        if tool.cache_ttl is not None:
+        if tool.cache_ttl is not None and spill is None:  # what is kept has no file
             key = self._cache.key(tool, bound, resolved.store, resolved.resolution)
             known = self._cache.get(key)
             if known is not None:
                 return replace(known, mode="cached", seconds=0.0)
-        notes = [*plan.notes, *self._call_notes(resolved, plan)]
+        redactor = Redactor(plan.secrets)
         call = calls.Call(
             tool,
             bound,
-            replace(plan, notes=tuple(notes)),
+            plan,
             resolved.resolution,
             resolved.parent,
-            self._report(resolved),
-            timeout,
+            redactor,
+            notes=lambda: (*plan.notes, *_call_notes(resolved, redactor.skipped)),
+            report=lambda: self._report(resolved),
+            timeout=timeout,
         )
-        outcome = calls.run(
-            call, launcher=self.launcher, session=self.session, show=show, stop=stop, functions=self._functions()
-        )
+        path = None if spill is None else check_spill(tool.name, spill, resolved.parent.get("HOME"))
+        with nullcontext() if path is None else Spill(tool.name, path) as files:
+            outcome = calls.run(
+                call if files is None else replace(call, spill=files),
+                launcher=self.launcher,
+                session=self.session,
+                show=show,
+                stop=stop,
+                functions=self._functions(),
+            )
         if key is not None and tool.cache_ttl is not None and outcome.ok:
             self._cache.put(key, outcome, tool, tool.cache_ttl)
         return outcome
 
-    def _call_notes(self, resolved: _Resolved, plan: command.Plan) -> list[str]:
-        """What depends on more than names and classes is said at the call (SPEC 11.2)."""
-        changed = command.changed_references(resolved.tool, resolved.parent)
-        notes = []
-        if changed:
-            listed = ", ".join(changed)
-            notes.append(f"declared earlier: {listed} has another value by now; declare the tool again to use it")
-        skipped = Redactor(plan.secrets).skipped
-        if skipped:
-            notes.append(f"not redacted, because short or common: {', '.join(skipped)}")
-        return notes
-
-    def _report(self, resolved: _Resolved, *, everything: bool = False) -> Report:
+    def _report(self, resolved: Resolved, *, everything: bool = False) -> Report:
         extra: dict[str, Any] = {}
         if everything:
             extra["withheld"] = policy.withheld(resolved.resolution, resolved.tool, resolved.parent)
             extra["programs"] = program_paths(resolved.tool, resolved.resolution)
         footer = self._footer(isolation=resolved.tool.isolation)
-        for tool, known, made in resolved.reports:
-            if tool is resolved.tool and known == footer and not everything:
-                return made
-        made = report(resolved.tool, resolved.resolution, footer=footer, **extra)
-        if not everything:
-            resolved.reports[:] = [(resolved.tool, footer, made)]
-        return made
+        make = partial(report, resolved.tool, resolved.resolution, footer=footer, **extra)
+        return make() if everything else resolved.report(footer, make)
 
     def _footer(self, *, isolation: bool = True) -> tuple[str, ...]:
         """SPEC 11.5, 6.6: what these lines leave open, they say."""
@@ -477,13 +457,14 @@ class Toolbox:
         return Redactor(known).secret_in(text)
 
 
-def _checked(resolved: _Resolved) -> _Resolved:
-    """Itself when the tool is available; raises ``ToolUnavailable`` with the notice (SPEC 5.3)."""
-    notice = resolved.resolution.notice
-    if notice is not None:
-        reasons = tuple(reason.code for reason in resolved.resolution.reasons)
-        raise ToolUnavailable(notice, tool=resolved.tool.name, reasons=reasons)
-    return resolved
+def _call_notes(resolved: Resolved, skipped: tuple[str, ...]) -> Iterator[str]:
+    """What depends on more than names and classes is said at the call (SPEC 11.2)."""
+    changed = command.changed_references(resolved.tool, resolved.parent)
+    if changed:
+        listed = ", ".join(changed)
+        yield f"declared earlier: {listed} has another value by now; declare the tool again to use it"
+    if skipped:
+        yield f"not redacted, because short or common: {', '.join(skipped)}"
 
 
 def _nowhere(_: bytes) -> None:

@@ -31,7 +31,7 @@ def rights(*descriptors: int) -> list[tuple[int, int, array.array[int]]]:
 def frame(script: str, *numbers: int, **fields: object) -> dict[str, object]:
     return {
         "argv": [b"/bin/sh", b"-c", script.encode()],
-        "environ": ENVIRON,
+        "environ": b"\0".join(part for pair in ENVIRON.items() for part in pair),
         "cwd": b"/",
         "files": {},
         "limits": {},
@@ -119,6 +119,17 @@ def test_a_call_is_answered_by_one_report(launcher: Spoken) -> None:
     assert report(call) == {"status": 3 << 8, "stopped": None, "notes": [], "error": None}
     assert os.read(read, 100) == b"hi\n"
     os.close(read)
+
+
+@pytest.mark.parametrize(("before", "after", "status"), [(b"", b"k", 9), (b"ik", b"", 0)], ids=["its own", "the last one's"])
+def test_an_order_that_comes_together_with_a_call_is_its_own_and_one_before_it_is_not(
+    launcher: Spoken, before: bytes, after: bytes, status: int
+) -> None:
+    call = launcher.call()
+    data = marshal.dumps(frame("sleep 0.3"), 2)
+    call.sendall(before + len(data).to_bytes(8, "big") + data + after)
+
+    assert report(call)["status"] == status
 
 
 def test_a_call_may_arrive_in_pieces(launcher: Spoken) -> None:

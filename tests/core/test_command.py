@@ -53,11 +53,10 @@ def plan(
         tool,
         bind(tool.params, arguments or {}, tool=tool.name),
         resolved,
-        context=built,
+        prepared=command.prepare(tool, resolved, context=built, room=room),
         store=store or {},
         runner="/child/run_fn.py",
         interpreter="/usr/bin/python3",
-        room=room,
         timeout=timeout,
     )
 
@@ -165,7 +164,8 @@ def test_a_floor_name_that_another_layer_made_a_secret_may_not_stand_in_an_argum
     resolved = replace(resolved, bindings={**resolved.bindings, "TZ": binding})
 
     def action() -> Plan:
-        return command.plan(tool, {}, resolved, context=built, store={}, runner="r", interpreter="p", room=ROOM)
+        prepared = command.prepare(tool, resolved, context=built, room=ROOM)
+        return command.plan(tool, {}, resolved, prepared=prepared, store={}, runner="r", interpreter="p")
 
     assert refusal(action) == (
         "ArgumentError: Tool 't': exec: TZ comes from grant here, and a value may not stand in an argument list; "

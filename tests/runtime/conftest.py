@@ -33,10 +33,20 @@ class FakeLauncher:
         self.requests: list[Request] = []
         self.stops: list[Stop | None] = []
 
-    def run(self, request: Request, *, stdout: Sink, stderr: Sink, stop: Stop | None = None) -> Exit:
+    def run(
+        self,
+        request: Request,
+        *,
+        stdout: Sink,
+        stderr: Sink,
+        stop: Stop | None = None,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Exit:
         answer = self.answers[min(len(self.requests), len(self.answers) - 1)]
         self.requests.append(request)
         self.stops.append(stop)
+        if meanwhile is not None:
+            meanwhile()
         return answer if isinstance(answer, Exit) else answer(request, stdout, stderr)
 
     isolation = Isolation("linux", 7, domain=True, scoped=True, unprivileged=True, final=True)

@@ -82,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     call.add_argument("arguments", metavar="K=V", nargs="*", help="the tool's arguments")
     call.add_argument("--json", metavar="OBJECT", help="all arguments as one JSON object; - reads it from stdin")
     call.add_argument("--timeout", type=float, metavar="SECONDS", help="goes before the tool's own limit")
+    call.add_argument("--spill", metavar="FILE", help="write all of its output, redacted, to this new file")
     call.set_defaults(command=_call)
 
     secrets.add_commands(commands)
@@ -136,7 +137,7 @@ def _call(toolbox: Toolbox, options: argparse.Namespace) -> int:
         arguments = json_object(text)
     else:
         arguments = split_arguments(options.arguments)
-    outcome = toolbox.call(options.tool, arguments, timeout=options.timeout, show=_show)
+    outcome = toolbox.call(options.tool, arguments, timeout=options.timeout, show=_show, spill=options.spill)
     if outcome.ok and outcome.returned:
         print(json.dumps(outcome.value, indent=2, ensure_ascii=False))
     sys.stderr.write(outcome.traceback)

@@ -112,16 +112,17 @@ class MccMagics(Magics):
     def mcc_call(self, line: str) -> None:
         """Call a tool and show what it gives.
 
-        %mcc_call NAME k=v … [--json '{…}'] [--timeout SECONDS] [-o VAR] [--no-raise-error]
+        %mcc_call NAME k=v … [--json '{…}'] [--timeout SECONDS] [-o VAR] [--spill FILE] [--no-raise-error]
 
         Arguments are split at blanks outside quotes and brackets. `--json` takes all of them as one object instead.
-        `-o VAR` keeps the Outcome in a variable. A failed tool raises ToolFailed unless --no-raise-error is given.
+        `-o VAR` keeps the Outcome in a variable. `--spill FILE` writes all of the output, redacted, to a new private
+        file. A failed tool raises ToolFailed unless --no-raise-error is given.
         """
         from ...core.cell import parse_call
 
         call = parse_call(line)
         try:
-            outcome = self.toolbox.call(call.name, call.arguments, timeout=call.timeout, show=_show)
+            outcome = self.toolbox.call(call.name, call.arguments, timeout=call.timeout, show=_show, spill=call.spill)
         except KeyboardInterrupt as interrupt:
             if call.output is not None and hasattr(interrupt, "outcome"):
                 self.shell.user_ns[call.output] = interrupt.outcome
