@@ -29,7 +29,7 @@ import pytest
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 
-from tests.doors.processes import environment
+from tests.processes import environment
 
 VISIBLE = 6
 """Characters of a secret that may be shown."""

@@ -29,6 +29,8 @@ PATIENCE = 2.0
 """Seconds after a KILL until a process counts as one that cannot be ended (a dead file server, for instance)."""
 NULL = 3
 """A descriptor of /dev/null, below those that are reserved: it takes the place of what was the tool's."""
+IDLE = 60
+"""Seconds that a supervisor waits for another call: it has the last one's environment in its memory."""
 CHUNK = 64 * 1024
 """Bytes of one read of a call's frame."""
 LINGER = 3
@@ -66,6 +68,8 @@ class Supervisor:
         self.refusal = refusal
         self.last = False
         """Whether no call may follow: an order to end came."""
+        self.idle: int | None = None
+        """Milliseconds until it waits no longer; one that has served no call yet waits for any time."""
         self.wake, _ = processes.wakeup()
         self.poll = processes.watching(call.fileno(), self.wake, kernel)
         self.reset()
@@ -91,6 +95,7 @@ class Supervisor:
         while self.serve():
             os.chdir("/")
             self.reset()
+            self.idle = IDLE * 1000
 
     def serve(self) -> bool:
         try:
@@ -141,7 +146,10 @@ class Supervisor:
 
     def until_readable(self) -> None:
         while True:
-            ready = [fd for fd, _ in self.poll.poll()]
+            ready = [fd for fd, _ in self.poll.poll(self.idle)]
+            if not ready:
+                # From here on the kernel cannot send a call that nobody would make. One that has come is made.
+                self.call.shutdown(socket.SHUT_RD)
             if self.kernel in ready or (self.wake in ready and signal.SIGTERM in os.read(self.wake, 512)):
                 raise Gone
             if self.call.fileno() in ready:

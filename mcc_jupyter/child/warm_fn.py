@@ -47,6 +47,9 @@ def main(request: "Dict[str, Any]", fn: "ModuleType", load: "Callable[[str], Mod
     control = socket.socket(fileno=CONTROL)
     os.set_inheritable(CONTROL, False)
     reasons += [] if reasons else checks.hazards(before)
+    confinement = load("confine").Confinement() if request["confined"] else None
+    if not reasons and confinement is not None and not once_more(confinement):
+        reasons.append("it is confined too many times to be confined once more for each call")
     if request["idle"] <= 0:
         reasons.append("no process is to be kept")
     data = marshal.dumps({"reasons": reasons, "files": checks.files(), "kib": checks.resident()}, 2)
@@ -57,8 +60,20 @@ def main(request: "Dict[str, Any]", fn: "ModuleType", load: "Callable[[str], Mod
     os.close(null)
     if reasons:
         return 0
-    Server(control, function, request, fn, load).run()
+    Server(control, function, request, fn, load, confinement).run()
     os._exit(0)
+
+
+def once_more(confinement: "Any") -> bool:
+    """Whether a forked process can be confined, as one finds out: a system allows only so many domains in another."""
+    own = os.getpid()
+    pid = os.fork()
+    if not pid:
+        try:
+            os._exit(int(confinement.enter(own)[1] != 0))
+        finally:
+            os._exit(1)
+    return os.waitpid(pid, 0)[1] == 0
 
 
 class Server:
@@ -71,11 +86,12 @@ class Server:
         request: "Dict[str, Any]",
         fn: "ModuleType",
         load: "Callable[[str], ModuleType]",
+        confinement: "Any",
     ) -> None:
         self.control, self.function, self.request, self.fn, self.load = control, function, request, fn, load
         self.supervise = load("supervise")
         self.processes = load("processes")
-        self.confinement = load("confine").Confinement() if request["confined"] else None
+        self.confinement = confinement
         self.pid = os.getpid()
         self.processes.prctl(self.processes.DUMPABLE, 0)
         self.processes.prctl(self.processes.SUBREAPER, 1)

@@ -58,7 +58,7 @@ class Supply(Protocol):
         """The supervisor that served *request* could serve the next one of the same tool in the same environment."""
 
     def end(self, taken: socket.socket) -> None:
-        """The supervisor does not report: it is to be killed, with everything it watches."""
+        """The supervisor does not report, or was killed: it is to end, with everything it watched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,6 +338,8 @@ class Call:
         self.poll.unregister(self.socket)
         if chunk:
             self.report = marshal.loads(bytes(self.came[8:]))  # noqa: S302 - it comes from our own process
+        else:
+            self.end()
 
     def drain(self) -> None:
         """What stands in the pipes. After a supervisor that was killed, until the launcher has ended what it left."""

@@ -9,7 +9,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from typing import TypeVar
 
 from .launcher import Stop
@@ -70,7 +70,7 @@ def each(
     """``call(0), call(1), …`` at most *workers* at a time (default: twice the cores); results in order.
 
     *progress* gets the number of calls that have ended. An interrupt, or an error of one call, ends those that run,
-    starts no other, and is raised when nothing of them is left.
+    starts no other, and is raised when nothing of them is left. A second interrupt kills them.
     """
     stops = [Stop() for _ in range(count)]
     with ThreadPoolExecutor(workers or 2 * (os.cpu_count() or 1), thread_name_prefix="mcc-map") as threads:
@@ -86,4 +86,11 @@ def each(
                 future.cancel()
             for stop in stops:
                 stop.interrupt()
+            ended = False
+            while not ended:
+                try:
+                    ended = not wait(futures).not_done
+                except KeyboardInterrupt:
+                    for stop in stops:
+                        stop.kill()
             raise

@@ -19,7 +19,7 @@ import pytest
 from mcc_jupyter.core.errors import ArgumentError, MccError, PolicyError, SecretError
 from mcc_jupyter.doors import cli
 from mcc_jupyter.runtime import current
-from tests.doors.processes import REPOSITORY, alive, until
+from tests.processes import REPOSITORY, alive, until
 
 MARK = "n0t-f0r-any-eyes-4711"
 

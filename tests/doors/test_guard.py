@@ -16,8 +16,8 @@ import pytest
 
 from mcc_jupyter.doors.ipython import guard as guards
 from mcc_jupyter.runtime.toolbox import Toolbox
-from tests.doors.processes import environment, until
 from tests.doors.test_kernel import Cell, Kernel
+from tests.processes import environment, until
 
 MARK = "n0t-f0r-any-eyes-4711"
 """The value of ``GITHUB_TOKEN`` in the kernels here, and of the shells."""

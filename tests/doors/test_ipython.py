@@ -39,7 +39,7 @@ from mcc_jupyter.core.tool import Shell as ShellBody
 from mcc_jupyter.doors import ipython
 from mcc_jupyter.runtime.current import toolbox_known
 from mcc_jupyter.runtime.toolbox import Toolbox
-from tests.doors.processes import alive, until
+from tests.processes import alive, until
 
 MARK = "n0t-f0r-any-eyes-4711"
 """The value of a variable that no text may hold."""

@@ -21,7 +21,7 @@ from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from tests.doors.processes import alive, environment, until
+from tests.processes import alive, environment, until
 
 MARK = "n0t-f0r-any-eyes-4711"
 """The value of a variable that no text may hold."""

@@ -19,7 +19,7 @@ import pytest
 import mcc_jupyter as mcc
 from mcc_jupyter.core.errors import ArgumentError, DeclarationError, ToolFailed, ToolUnavailable, UnknownTool
 from mcc_jupyter.doors import python as door
-from tests.doors.processes import alive, until
+from tests.processes import alive, until
 
 TOOLS = """\
 - name: greet

@@ -504,6 +504,28 @@ def test_an_interrupt_of_map_stops_every_running_call_and_starts_no_other(world:
     assert not any(path.exists() for path in pids[2:])
 
 
+def test_a_second_interrupt_of_map_kills_what_takes_no_hint(world: World) -> None:
+    script = "trap 'touch told{{ n }}' INT; trap 'touch asked' TERM; echo $$ > pid{{ n }}; while :; do sleep 0.02; done"
+    world.declare({"name": "t", "exec": script, "params": [{"name": "n", "type": "int"}]})
+    pids = [world.folder / f"pid{n}" for n in range(2)]
+    main = threading.main_thread().ident
+    assert main is not None
+
+    def interrupt() -> None:
+        assert wait_for(lambda: all(path.exists() and path.read_text() for path in pids))
+        signal.pthread_kill(main, signal.SIGINT)
+        assert wait_for(lambda: all((world.folder / f"told{n}").exists() for n in range(2)))
+        signal.pthread_kill(main, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        world.box.map("t", [{"n": n} for n in range(4)], workers=2)
+    thread.join()
+    assert all(gone(int(path.read_text())) for path in pids)
+    assert not (world.folder / "asked").exists()  # as it would have been after a second
+
+
 def test_a_call_of_map_that_cannot_start_any_more_is_a_failed_outcome_and_stops_no_other(world: World) -> None:
     (world.folder / "a.env").write_text("A=1\n")
     world.declare({"name": "t", "exec": "rm -f a.env; sleep {{ n }}", "env_file": "a.env", "params": [{"name": "n", "type": "int"}]})

@@ -19,28 +19,13 @@ from mcc_jupyter.core.outcome import Outcome
 from mcc_jupyter.runtime import warm
 from mcc_jupyter.runtime.descriptors import socketpair
 from mcc_jupyter.runtime.launcher import Stop
+from tests.processes import alive, until
 
 from .conftest import World
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks safely")
 
 FORKED = "forked from a process that has imported it"
-
-
-def until(true: Callable[[], object], seconds: float = 10.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 class Functions:
