@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from .secret_forms import as_bytes, is_ordinary
 from .secret_search import Search, Span, search_for
@@ -50,13 +51,26 @@ class Redactor:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            return {self.text(str(key)): self.data(item) for key, item in value.items()}
+            return self._mapping(value)
         if isinstance(value, list):
             return [self.data(item) for item in value]
         if isinstance(value, int | float) and not isinstance(value, bool):
             written = str(value)  # a ValueError for more digits than Python writes
             return self.text(written) if self.holds_secret(written) else value
         return value
+
+    def _mapping(self, value: dict[object, object]) -> dict[str, object]:
+        """Two keys that are the same but for their secrets both stay: the later ones get the number that is free."""
+        redacted: dict[str, object] = {}
+        taken = {key for key in map(str, value) if not self.holds_secret(key)}
+        for key, item in value.items():
+            written = str(key)
+            name = marked = self.text(written)
+            number = 2
+            while name in redacted or (name != written and name in taken):
+                name, number = f"{marked}#{number}", number + 1
+            redacted[name] = self.data(item)
+        return redacted
 
     def text(self, text: str) -> str:
         """*text* with its marks; the same object if it holds no secret."""
@@ -117,7 +131,7 @@ class Redactor:
                 break
             if start >= hidden:
                 self.counts[name] += 1
-                pieces += [data[hidden:start], b"[redacted:%b]" % as_bytes(name)]
+                pieces += [data[hidden:start], _mark(name)]
             hidden = max(hidden, -negative)
         pieces.append(data[hidden:until])
         return b"".join(pieces), max(0, hidden - until)
@@ -153,6 +167,11 @@ class Stream:
         safe, self._covered = self._redactor._marked(data, spans, self._shown, wait, self._covered)
         self._kept, self._shown = data[keep:], wait - keep
         return safe
+
+
+@lru_cache(maxsize=1024)
+def _mark(name: str) -> bytes:
+    return b"[redacted:%b]" % as_bytes(name)
 
 
 def _united(spans: Iterable[Span]) -> list[tuple[int, int, str]]:

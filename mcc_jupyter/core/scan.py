@@ -298,7 +298,10 @@ def parent_secrets(parent: Mapping[str, str]) -> dict[str, str]:
 
 
 def env_file_secrets(entries: Iterable[Entry], parent: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Every value of an env file. ``${X}`` is an entry above, a variable of *parent*, its default, or empty."""
+    """The values of an env file, but those of names known to be no secret (SPEC 8.1).
+
+    ``${X}`` is an entry above, a variable of *parent*, its default, or empty.
+    """
     seen: dict[str, str] = {}
     found = []
     for entry in entries:
@@ -309,5 +312,6 @@ def env_file_secrets(entries: Iterable[Entry], parent: Mapping[str, str]) -> lis
             else:
                 parts.append(seen.get(atom.name, parent.get(atom.name, atom.default or "")))
         seen[entry.name] = "".join(parts)
-        found.append((entry.name, seen[entry.name]))
+        if entry.name not in DEFAULT_FLOOR and not is_known_not_secret(entry.name):
+            found.append((entry.name, seen[entry.name]))
     return found

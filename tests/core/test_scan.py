@@ -321,10 +321,10 @@ def test_of_an_environment_all_is_secret_but_the_floor_and_what_is_known_to_be_n
 
 
 def test_of_an_env_file_every_value_is_secret_with_its_variables_filled_in() -> None:
-    text = "A=one-value\nB=${A}-${HOME}-${NONE:-default}-${NONE}\nAWS_REGION=eu-north-1\nA=another-value\n"
+    text = "A=one-value\nB=${A}-${HOME}-${NONE:-default}-${NONE}\nAWS_REGION=eu-north-1\nHOME=/srv/somewhere\nA=another-value\nC=${AWS_REGION}-1\n"
     content = dotenv.parse(text, path=".env")
     assert isinstance(content, dotenv.Dotenv)
 
     assert env_file_secrets(content.entries, {"HOME": "/home/ana"}) == [
-        ("A", "one-value"), ("B", "one-value-/home/ana-default-"), ("AWS_REGION", "eu-north-1"), ("A", "another-value"),
+        ("A", "one-value"), ("B", "one-value-/home/ana-default-"), ("A", "another-value"), ("C", "eu-north-1-1"),
     ]  # fmt: skip

@@ -229,30 +229,6 @@ def test_every_spelling_is_found_at_every_place_of_a_text(size: int, number: int
             assert (before, -before - len(spelling)) in {span[:2] for span in search.spans(search.views(data))}
 
 
-@pytest.mark.parametrize(("size", "way"), [(8, ("I", 4)), (12, ("I", 8)), (16, ("Q", 8)), (24, ("Q", 16))])
-def test_the_way_to_look_follows_from_the_sizes(size: int, way: tuple[str, int]) -> None:
-    search = Search(secrets_like(size, 60).items())
-    assert search._words is not None
-    assert (search._words._code, search._words._stride) == way
-
-
-def test_a_few_short_spellings_do_not_slow_down_the_search_for_the_long_ones() -> None:
-    search = Search({**secrets_like(24, 10), "SHORT": "hunter2-"}.items())
-    assert search._words is not None
-    assert search._words._stride == 16
-    assert b"hunter2-" in search._singly
-
-
-def test_very_few_spellings_are_looked_for_one_by_one() -> None:
-    assert secret_search._words([20, 20, 30], [b"a" * 20, b"b" * 20, b"c" * 30]) == (31, None)
-
-
-def test_a_word_that_only_the_packing_has_is_none_of_a_spelling() -> None:
-    words = secret_search._Words("I", 4, [b"abcdefg", b"hijklmn", b"efg\0hij"])
-    assert words.found(b"efg\0hij") == [(b"efg\0hij", 0)]
-    assert words.found(b"efg\0hi") == []
-
-
 @pytest.mark.parametrize("value", ["=" * 8, "=" * 60, "ab" * 20, "-=" * 4 + "x"], ids=["8", "60", "two letters", "nearly"])
 @pytest.mark.parametrize("others", [0, 20])
 def test_a_value_that_repeats_itself_is_found_wherever_it_begins(value: str, others: int) -> None:

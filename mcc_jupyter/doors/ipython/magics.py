@@ -211,6 +211,7 @@ class MccMagics(Magics):
 
     @no_var_expand
     @line_magic
+    @guarded
     def mcc_guard(self, line: str) -> None:
         """Redact everything this shell displays: output, results, errors, help. `print(os.environ)` shows marks.
 
