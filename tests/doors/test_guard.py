@@ -230,6 +230,22 @@ def test_unloading_switches_it_off_and_says_so(kernel: Kernel) -> None:
     kernel.fine("%load_ext mcc_jupyter")
 
 
+def test_reloading_leaves_it_on(kernel: Kernel) -> None:
+    off, on = "The guard is off: what cells display is not searched for secrets.\n", "The guard is on again.\n"
+    assert kernel.fine("%reload_ext mcc_jupyter").out == off + on
+    assert kernel.fine("print(token)").out == f"{SHOWN}\n"
+
+
+def test_switched_off_every_object_is_the_one_it_was_before(kernel: Kernel) -> None:
+    kernel.fine("%mcc_guard off")
+    look = "(s.kernel.session.send.__func__, sys.stdout, sys.stderr, sys.displayhook, s.display_pub, s.displayhook, s.showtraceback.__func__, {k: [*v] for k, v in s.events.callbacks.items()})"
+    kernel.fine(f"s = get_ipython(); before = {look}")
+    kernel.fine("%mcc_guard on")
+    kernel.fine("print(token)")
+    kernel.fine("%mcc_guard off")
+    assert kernel.fine(f"after = {look}; [type(b).__name__ for b, a in zip(before, after) if b is not a and b != a]").shown == ["[]"]
+
+
 # ---- a terminal and a shell
 
 
