@@ -205,6 +205,29 @@ def test_what_waits_is_an_end_that_may_become_a_match_and_no_byte_more(
         assert model.redacted(fed).startswith(shown)
 
 
+@fixed
+@given(traffic())
+@example(({"S0": "abcdefgh", "S1": "cdefghij"}, b"abcdefghij", [b"abc", b"def", b"ghij"]))
+@example(({"S0": "abcdefgh"}, b"abc\ndefgh", [b"abc", b"\nd", b"efgh"]))
+def test_what_is_released_after_a_pause_is_six_bytes_of_a_secret_at_most(case: tuple[dict[str, str], bytes, list[bytes]]) -> None:
+    secrets, data, chunks = case
+    marks = re.compile(rb"(\[redacted:S\d\])")
+    whole = marks.split(stream(secrets, [data])[0])
+    expected = b"".join(b".{0,6}" + rb"\[redacted:S\d\]" if at % 2 else re.escape(part) for at, part in enumerate(whole))
+    for pieces in (chunks, [bytes([byte]) for byte in data]):
+        out = Redactor(secrets).stream()
+        shown = b"".join([*(out.feed(piece) + out.release() for piece in pieces), out.close()])
+        assert re.fullmatch(expected, shown, re.S)
+
+
+def test_a_prompt_that_looks_like_a_beginning_is_released_and_the_rest_of_the_secret_is_not() -> None:
+    out = Redactor({"KEY": "abcdefghijklmnop"}).stream()
+    assert (out.feed(b"Name: ab"), out.waits, out.release(), out.waits) == (b"Name: ", True, b"ab", False)
+    assert (out.feed(b"cdef"), out.release(), out.feed(b"g"), out.release()) == (b"", b"cdef", b"", b"")
+    assert (out.waits, out.feed(b"hijklmnop!"), out.waits) == (True, b"[redacted:KEY]!", False)
+    assert (out.feed(b"ab"), out.release(), out.feed(b"x abcdefghijklmnop"), out.close()) == (b"", b"ab", b"x [redacted:KEY]", b"")
+
+
 @given(st.lists(st.sampled_from([*NOISE, b"a", b"b c", b"\x0c", b"\v", b"\x1c", b"\x85"]), max_size=12).map(b"".join), st.booleans())
 def test_a_view_knows_where_each_of_its_bytes_stands(data: bytes, bare: bool) -> None:
     view = View(data, bare=bare)

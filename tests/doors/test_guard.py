@@ -124,9 +124,33 @@ def test_a_secret_in_two_prints_is_one_mark_also_with_a_pause_between_them(kerne
 def test_text_without_an_end_of_line_is_shown_at_once(kernel: Kernel) -> None:
     ran = kernel.fine("print('50 %', end='', flush=True); time.sleep(1.5); print('\\r100 %')")
 
-    first, second = [when for when, kind, _ in ran.messages if kind == "stream"]
-    assert second - first > 0.5
-    assert ran.out == "50 %\r100 %\n"
+    texts = [(when, content["text"]) for when, kind, content in ran.messages if kind == "stream"]
+    assert [text for _, text in texts] == ["50 ", "%", "\r100 %\n"]  # a value in URL's escapes begins like that
+    assert texts[2][0] - texts[1][0] > 0.5
+
+
+def test_a_prompt_that_looks_like_a_secrets_beginning_is_shown_after_a_moment(kernel: Kernel) -> None:
+    ran = kernel.fine("print('name: ' + token[:4], end='', flush=True); time.sleep(1.5); print(token[4:] + '|' + token[:9], end='', flush=True); time.sleep(0.5)")
+    texts = [(when, content["text"]) for when, kind, content in ran.messages if kind == "stream"]
+
+    assert [text for _, text in texts] == ["name: ", MARK[:4], f"{SHOWN}|", MARK[:9]]
+    assert texts[2][0] - texts[1][0] > 0.5
+
+
+def test_what_a_thread_prints_after_its_cell_does_not_wait_for_another_cell(kernel: Kernel) -> None:
+    ran = kernel.fine("def late():\n    time.sleep(0.5)\n    print('late ' + token[:4], end='', flush=True)\nt = threading.Thread(target=late); t.start()")
+    texts: list[str] = []
+
+    def came() -> bool:
+        with contextlib.suppress(Exception):
+            message = kernel.client.get_iopub_msg(timeout=0.1)
+            if message["header"]["msg_type"] == "stream":
+                assert message["parent_header"]["msg_id"] == ran.id
+                texts.append(message["content"]["text"])
+        return len(texts) == 2
+
+    assert until(came)
+    assert texts == ["late ", MARK[:4]]
 
 
 def test_the_beginning_of_a_secret_that_never_comes_is_shown_with_its_cell(kernel: Kernel) -> None:
