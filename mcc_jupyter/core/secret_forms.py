@@ -163,17 +163,20 @@ def _escape(found: re.Match[bytes]) -> bytes:
 def _base64(data: bytes) -> Iterator[bytes]:
     """The characters that *data* alone decides, at each of the three places in a group, in both alphabets.
 
-    The standard alphabet may be escaped again in a URL or in JSON.
+    Where a text ends with *data*, a last character and the padding follow, of which the value decides some bits and its
+    length the rest. The standard alphabet may be escaped again in a URL or in JSON.
     """
     for before in range(3):
-        whole = b2a_base64(bytes(before) + data, newline=False)
-        text = whole[before and before + 1 : (before + len(data)) * 8 // 6]
-        yield text
-        if b"+" in text or b"/" in text:
-            yield text.translate(_URL_ALPHABET)
-            yield text.replace(b"/", b"\\/")
-            yield text.replace(b"+", b"%2B").replace(b"/", b"%2F")
-            yield text.replace(b"+", b"%2b").replace(b"/", b"%2f")
+        whole = b2a_base64(bytes(before) + data, newline=False)[before and before + 1 :]
+        decided = (before + len(data)) * 8 // 6 - (before and before + 1)
+        for text in {whole[:decided], whole.rstrip(b"="), whole}:
+            yield text
+            if b"+" in text or b"/" in text:
+                yield text.translate(_URL_ALPHABET)
+                yield text.replace(b"/", b"\\/")
+            if not text.isalnum():
+                for digits in (b"%2B%2F%3D", b"%2b%2f%3d"):
+                    yield text.replace(b"+", digits[:3]).replace(b"/", digits[3:6]).replace(b"=", digits[6:])
 
 
 def _base64_lines(data: bytes) -> Iterator[bytes]:

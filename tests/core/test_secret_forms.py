@@ -229,7 +229,13 @@ def test_spellings_are_all_long_and_neither_begin_nor_end_with_white_space(value
 
 
 def test_a_value_of_letters_and_digits_has_few_spellings() -> None:
-    assert spellings("abcdefgh") == {
+    ends = set()  # of base64 at the end of a text
+    for coding, before in itertools.product(("utf-8", "utf-16-le", "utf-16-be"), range(3)):
+        end = base64.b64encode(bytes(before) + "abcdefgh".encode(coding))[before and before + 1 :]
+        if b"=" in end:
+            ends |= {end, end.rstrip(b"="), end.replace(b"=", b"%3D"), end.replace(b"=", b"%3d")}
+    assert ends >= {b"YWJjZGVmZ2g=", b"hYmNkZWZnaA=="}
+    assert spellings("abcdefgh") == ends | {
         b"abcdefgh",
         *(b"YWJjZGVmZ2", b"FiY2RlZmdo", b"hYmNkZWZna"),  # base64 at each place in a group
         *(b"YQBiAGMAZABlAGYAZwBoA", b"EAYgBjAGQAZQBmAGcAaA", b"hAGIAYwBkAGUAZgBnAGgA"),  # of UTF-16LE

@@ -29,7 +29,7 @@ def test_the_way_to_look_follows_from_the_sizes(size: int, expected: list[tuple[
 
 def test_a_few_short_spellings_do_not_slow_down_the_search_for_the_long_ones() -> None:
     lookup = Search({**secrets_like(24, 10), "SHORT": "hunter2-"}.items())._lookup
-    assert ("Q", 16) in ways(lookup)
+    assert ways(lookup) == [("Q", 8)]
     assert b"hunter2-" in lookup.singly
 
 
