@@ -335,6 +335,13 @@ def test_the_tools_ran_and_printed_what_was_searched_for(world: World) -> None:
     assert "IN_SESSION" in world.exits["report as json"]
 
 
+def test_LEAK_21_no_file_that_was_written_holds_a_piece_of_a_value(world: World) -> None:
+    """Checkpoints, settings, connection files and whatever else there may be; all of it was run in one folder."""
+    written = [path for path in world.folder.rglob("*") if path.is_file() and path.name != "some.env" and path.suffix != ".pyc"]
+    assert {"saved.ipynb", "history.sqlite", "debug.log", "reprs"} <= {path.name for path in written}
+    assert [path.name for path in written if world.leaks(path.read_bytes().decode("utf-8", "replace"))] == []
+
+
 def test_LEAK_no_value_is_in_the_command_line_of_a_process(world: World) -> None:
     told = re.findall(r"command lines with a value: (\d+)", world.exits["notebook"])
 
