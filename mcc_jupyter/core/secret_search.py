@@ -32,6 +32,10 @@ PIECE, OVERLAP = 1024, 32
 STRETCH = 32
 """How many times as long as the longest spelling a match may be. Colouring each character takes some 25 bytes."""
 
+_SHORT_LINE = 16
+"""Bytes of a line; if most have fewer, it pays to see whether all blanks are ends of lines."""
+
+_BLANKS = b" \t\r\f\v"
 _BREAK = re.compile(rb"[\r\n]\s*")
 _SEQUENCE = (
     rb"\x1b(?:\[[0-9;]{0,64}m"  # a colour: a case of the next, and by far the most frequent
@@ -154,6 +158,8 @@ def _around_breaks(data: bytes) -> tuple[list[int], list[int]]:
 
 def unbroken(data: bytes) -> bytes:
     """*data* without line breaks and the blanks after them."""
+    if data.count(b"\n") * _SHORT_LINE > len(data) and len(data.translate(None, _BLANKS)) == len(data):
+        return data.replace(b"\n", b"")
     first, *others = (data.splitlines() if b"\r" in data else data.split(b"\n")) or [b""]
     return b"".join([first, *map(bytes.lstrip, others)])
 

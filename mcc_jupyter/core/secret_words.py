@@ -35,11 +35,11 @@ _BLOCK = 512
 
 _AUTOMATON = 8
 """What an automaton costs, in the same measure, whatever the spellings are."""
-_MAKING = 6_000
+_MAKING = 2_000
 """Bytes of text in which it gains, for each such cost that it spares, the time that making it takes for a byte of a
 spelling."""
-_LARGEST = 200_000
-"""Bytes of spellings for which one is made; it takes some hundred times as much memory."""
+_LARGEST = 120_000
+"""Bytes of spellings for which one is made; it takes some two hundred times as much memory, and 32 MB are enough."""
 
 
 class Lookup:

@@ -229,6 +229,7 @@ def test_a_prompt_that_looks_like_a_beginning_is_released_and_the_rest_of_the_se
 
 
 @given(st.lists(st.sampled_from([*NOISE, b"a", b"b c", b"\x0c", b"\v", b"\x1c", b"\x85"]), max_size=12).map(b"".join), st.booleans())
+@example(b"\na\n\na\n", False)
 def test_a_view_knows_where_each_of_its_bytes_stands(data: bytes, bare: bool) -> None:
     view = View(data, bare=bare)
     places = kept(data, bare)
