@@ -26,7 +26,7 @@ PURE = frozenset(
 )
 """The modules of the standard library that decide nothing from the world (``signal`` for its names): no file, clock, randomness, process."""
 
-LIBRARIES = frozenset({"dotenv", "fastjsonschema", "jinja2", "markupsafe", "yaml"})
+LIBRARIES = frozenset({"ahocorasick_rs", "dotenv", "fastjsonschema", "jinja2", "markupsafe", "yaml"})
 """Third-party libraries that turn data into data: core may use them, inside a function."""
 
 HOSTS = frozenset({"IPython", "ipykernel", "jupyter_client", "jupyter_core", "jupyter_events", "jupyter_server", "mcp", "notebook", "traitlets", "tornado"})

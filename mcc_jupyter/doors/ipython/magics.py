@@ -212,6 +212,7 @@ class MccMagics(Magics):
 
     @no_var_expand
     @line_magic
+    @guarded
     def mcc_guard(self, line: str) -> None:
         """Redact everything this shell displays: output, results, errors, help. `print(os.environ)` shows marks.
 
@@ -234,16 +235,18 @@ class MccMagics(Magics):
             case _:
                 raise _usage("%mcc_guard", "on | off | status")
 
-    def start_guard(self) -> None:
-        """Switches the guard on if the configuration says so; raises ``PolicyError``."""
+    def start_guard(self, *, again: bool = False) -> None:
+        """Switches the guard on if the configuration says so, or *again* after a reload; raises ``PolicyError``."""
         if self.guard is not True and self.guard is not False:
             from ...core.errors import PolicyError
 
             raise PolicyError("c.MccMagics.guard must be True or False")
-        if self.guard:
+        if self.guard or again:
             from .guard import switch_on
 
             switch_on(self.shell, self.toolbox)
+        if again:
+            print("The guard is on again.")
 
     # ---- showing
 
