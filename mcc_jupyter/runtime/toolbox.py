@@ -265,8 +265,8 @@ class Toolbox:
     ) -> list[Outcome]:
         """Calls a tool once for each item, *workers* at a time (default: twice the cores); outcomes in order.
 
-        All arguments are checked before the first call starts. An interrupt stops every running call and starts no
-        other. *progress* is called with the number of calls that have ended.
+        All arguments are checked before the first call starts. An interrupt stops every running call, starts no
+        other and returns what is done; a second one kills. *progress* is called with the number of calls that have ended.
         """
         check_map(arguments, workers)
         resolved = self._available(name)
@@ -280,7 +280,10 @@ class Toolbox:
             except ToolUnavailable as error:  # since the first of them began
                 return Outcome(resolved.tool.name, ok=False, failure=f"did not start: {error}")
 
-        return each(one, len(arguments), workers=workers, progress=progress)
+        def left_out(_: int) -> Outcome:
+            return Outcome(resolved.tool.name, ok=False, stopped="interrupt", failure="did not start: was interrupted")
+
+        return each(one, len(arguments), left_out=left_out, workers=workers, progress=progress)
 
     @property
     def launcher(self) -> Launcher:

@@ -397,11 +397,21 @@ def test_an_interrupted_function_and_cell_of_shell_end_too(kernel: Kernel) -> No
         assert until(lambda pid=pid: not alive(pid)), source
 
 
+def test_an_interrupted_map_gives_the_notebook_what_is_done(kernel: Kernel) -> None:
+    kernel.fine("%%mcc_tool --param n:int half\ntest {{ n }} = 0 && exit; echo $$ > pids; sleep 300\n")
+    cell, [pid] = kernel.begun("half = mcc.map('half', [{'n': 0}, {'n': 1}, {'n': 2}], workers=1)")
+    kernel.manager.interrupt_kernel()
+
+    assert kernel.finish(cell).reply["status"] == "ok"
+    assert until(lambda: not alive(pid))
+    assert kernel.fine("[outcome.failure for outcome in half]").shown == ["[None, 'was interrupted', 'did not start: was interrupted']"]
+
+
 def test_the_traceback_of_an_interrupt_holds_no_value_even_with_all_variables(kernel: Kernel) -> None:
     kernel.fine("%xmode Verbose")
     kernel.fine("%%mcc_tool\nname: t\nexec: echo $$ > pids; sleep 300; echo {{ key }}\nenv: {PW: $GITHUB_TOKEN}\nenv_passthrough: [GITHUB_TOKEN]\nparams: [{name: key, override: $GITHUB_TOKEN}]\n")
     kernel.fine("import os\nmcc.session['note'] = 'n0t' + '-t0-be-seen'")
-    for source in ("%mcc_call t", "mcc.tools.t()", "mcc.map('t', [{}], progress=False)"):
+    for source in ("%mcc_call t", "mcc.tools.t()"):
         cell, _ = kernel.begun(source)
         kernel.manager.interrupt_kernel()
         ran = kernel.finish(cell)
