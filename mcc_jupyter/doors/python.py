@@ -79,7 +79,8 @@ def map(  # the field's name for it; the built-in is not used in this module
 ) -> list[Outcome]:
     """Calls a tool once for each item of *arguments*, *workers* at a time; outcomes in the order of the items.
 
-    An interrupt stops every running call, starts no other and returns what is done; a second one kills. The progress bar is tqdm's (``pip install mcc_jupyter[progress]``); without tqdm there is none.
+    An interrupt stops every running call, starts no other and returns what is done; a second one kills. The progress
+    bar is tqdm's (``pip install mcc_jupyter[progress]``); without tqdm there is none.
     """
     check_map(arguments, workers)
     bar = _bar(len(arguments), name) if progress else None

@@ -266,7 +266,8 @@ class Toolbox:
         """Calls a tool once for each item, *workers* at a time (default: twice the cores); outcomes in order.
 
         All arguments are checked before the first call starts. An interrupt stops every running call, starts no
-        other and returns what is done; a second one kills. *progress* is called with the number of calls that have ended.
+        other and returns what is done; a second one kills. *progress* is called with the number of calls that have
+        ended.
         """
         check_map(arguments, workers)
         resolved = self._available(name)
