@@ -1,4 +1,4 @@
-"""A process that has imported one function and forks itself for each of its calls (SPEC 7.3).
+"""A process that has imported one module and forks itself for each call of its functions (SPEC 7.3).
 
 1. It tells first what forbids forking it: then it is not used. What an import did to the process (threads, open files,
    an environment that was looked at) would reach every call.
@@ -6,10 +6,11 @@
    from the kernel itself and answers like a process that was started for it. This one watches over its end.
 3. Standard library only, Python 3.8 and newer. It ends with its control socket, or when nobody has called for a while.
 
-Descriptor 7 is the control socket. First goes out 8 bytes length and a ``marshal`` dict, ``{reasons, files, kib}``.
-Then for each ``c`` that came, and once unasked, 8 bytes with two sockets: the call's, which takes a frame as
-``launch.py`` has it and gives one byte, the exit status; and the watch's, with the orders and the report of a call
-socket and one order more: ``t`` and 8 bytes, the call begins and may take so many milliseconds (0: any number).
+Descriptor 7 is the control socket. First goes out 8 bytes length and a ``marshal`` dict, ``{reasons, files, kib}``; a
+byte comes if it is to be kept, the end of the socket if not. Then goes out for each ``c`` that came, and once unasked,
+8 bytes with two sockets: the call's, which takes a frame as ``launch.py`` has it and gives one byte, the exit status;
+and the watch's, with the orders and the report of a call socket and one order more: ``t`` and 8 bytes, the call begins
+and may take so many milliseconds (0: any number).
 """
 
 import _signal as signal  # type: ignore[import-not-found]
@@ -30,34 +31,50 @@ PARENT_DEATH = 1
 
 
 def main(request: "Dict[str, Any]", fn: "ModuleType", load: "Callable[[str], ModuleType]") -> int:
-    """Imports, tells what it found, and serves calls until nobody wants any."""
+    """Imports, answers who wants to know what it imported, tells what it found, and serves calls as long as wanted."""
     checks = load("warm_checks")
-    before = checks.descriptors()
-    kinds = [(environ, type(environ)) for environ in (os.environ, getattr(os, "environb", None)) if environ is not None]
-    for environ, _ in kinds:
-        environ.__class__ = checks.Reads
-    try:
-        function = fn.locate(request["target"], request["source"])
-        reasons = []
-    except BaseException:  # noqa: BLE001 - a call in a process of its own will say what it was
-        function, reasons = None, ["its import fails"]
-    for environ, kind in kinds:
-        environ.__class__ = kind
-    fn.flush()
-    control = socket.socket(fileno=CONTROL)
     os.set_inheritable(CONTROL, False)
+    before = checks.descriptors()
+    channel = fn.Channel(fn.ANSWER)
+    own = sys.modules["__main__"]
+    functions: "Dict[str, Any]" = {}
+    reasons = []
+    os.environ.update(request["session"])  # who looks at it is not kept, and sees what a call would see
+    for item in request["targets"]:
+        sys.modules["__main__"] = own
+        kinds = [(space, type(space)) for space in (os.environ, getattr(os, "environb", None)) if space is not None]
+        for environ, _ in kinds:
+            environ.__class__ = checks.Reads
+        answer = None
+        try:
+            functions[item["target"]] = fn.locate(item["target"], item["source"])
+        except BaseException as error:  # noqa: BLE001 - a call in a process of its own will say what it was
+            answer = fn.failed(error, "import", item, load)
+            reasons = ["its import fails"]
+        finally:
+            for environ, kind in kinds:
+                environ.__class__ = kind
+        if request["mode"] == "introspect":
+            fn.tell(channel, item, answer or fn.describe(item, load, functions[item["target"]]), load)
+    for name in request["session"]:
+        os.environ.pop(name, None)
+    fn.flush()
     reasons += [] if reasons else checks.hazards(before)
     if request["idle"] <= 0:
         reasons.append("no process is to be kept")
+    control = socket.socket(fileno=CONTROL)
     data = marshal.dumps({"reasons": reasons, "files": checks.files(), "kib": checks.resident()}, 2)
     control.sendall(len(data).to_bytes(8, "big") + data)
+    if not control.recv(1):  # it is not wanted: it ends like any other
+        control.close()
+        channel.close()
+        return 0
+    channel.close()
     null = os.open(os.devnull, os.O_RDWR)
     for number in (1, 2, fn.ANSWER):
         os.dup2(null, number)
     os.close(null)
-    if reasons:
-        return 0
-    Server(control, function, request, fn, load).run()
+    Server(control, functions, request, fn, load).run()
     os._exit(0)
 
 
@@ -67,12 +84,12 @@ class Server:
     def __init__(
         self,
         control: "Any",
-        function: "Any",
+        functions: "Dict[str, Any]",
         request: "Dict[str, Any]",
         fn: "ModuleType",
         load: "Callable[[str], ModuleType]",
     ) -> None:
-        self.control, self.function, self.request, self.fn, self.load = control, function, request, fn, load
+        self.control, self.functions, self.request, self.fn, self.load = control, functions, request, fn, load
         self.supervise = load("supervise")
         self.processes = load("processes")
         self.confinement = load("confine").Confinement() if request["confined"] else None
@@ -182,7 +199,7 @@ class Server:
                 numpy.seed()
             if not self.processes.watching(call.fileno()).poll(2):  # nobody waits for it yet
                 self.rehearse()
-            status = self.serve(call, self.function)
+            status = self.serve(call)
             self.finish(call, status)
         finally:
             os._exit(status)
@@ -203,7 +220,7 @@ class Server:
             one.close()
         os.close(null)
 
-    def serve(self, call: "Any", function: "Any") -> int:
+    def serve(self, call: "Any", stand_in: "Any" = None) -> int:
         header, control, _, _ = call.recvmsg(8, socket.CMSG_SPACE(6 * 4))
         given = self.processes.received(control)
         size = int.from_bytes(header + exactly(call, 8 - len(header)), "big")
@@ -213,13 +230,13 @@ class Server:
         for number, fd in zip(frame["numbers"], given):
             os.dup2(fd, number)
             os.close(fd)
-        self.processes.prctl(self.processes.DUMPABLE, int(function is self.function))
+        self.processes.prctl(self.processes.DUMPABLE, int(stand_in is None))
         os.umask(frame["umask"])
         os.chdir(frame["cwd"])
         for name, value in frame["environ"].items():
             os.environ[name] = value
         channel = self.fn.Channel(self.fn.ANSWER)
-        text, status = self.fn.call(frame, self.load, function)
+        text, status = self.fn.call(frame, self.load, stand_in or self.functions.get(frame["target"]))
         self.fn.flush()
         channel.send(text)
         channel.close()

@@ -16,7 +16,7 @@ import pytest
 
 from mcc_jupyter.core.command import Request
 from mcc_jupyter.core.outcome import Outcome
-from mcc_jupyter.runtime import warm
+from mcc_jupyter.runtime import warm, warm_calls
 from mcc_jupyter.runtime.descriptors import socketpair
 from mcc_jupyter.runtime.launcher import Stop
 
@@ -52,6 +52,11 @@ class Functions:
     def declare(self, source: str, *, name: str = "t", function: str = "run", **fields: object) -> None:
         self.world.module("mod", source)
         self.world.declare({"name": name, "fn": f"mod:{function}", **fields})
+
+    def forget(self) -> None:
+        """The process that read the signature is not kept."""
+        assert self.box._kept is not None
+        self.box._kept.close()
 
     def call(self, tool: str = "t", **arguments: object) -> Outcome:
         return self.box.call(tool, arguments)
@@ -191,6 +196,7 @@ def test_a_process_that_died_is_replaced_and_a_call_it_took_along_is_not_made_ag
 
 def test_who_does_not_call_for_a_while_is_forgotten(functions: Functions) -> None:
     functions.declare("import os\ndef run():\n    return os.getppid()\n")
+    functions.forget()
     functions.box._kept = warm.Functions(functions.box.launcher, idle=0.3)
     first = functions.call()
     assert until(lambda: not alive(first.value))
@@ -204,6 +210,7 @@ def test_who_does_not_call_for_a_while_is_forgotten(functions: Functions) -> Non
 
 def test_a_large_import_is_not_kept(functions: Functions) -> None:
     functions.declare("DATA = bytearray(range(256)) * 40_000\ndef run():\n    return len(DATA)\n")
+    functions.forget()
     functions.box._kept = warm.Functions(functions.box.launcher, memory_kib=4096)
 
     assert (functions.call().value, functions.call().mode_reason) == (10_240_000, "it takes more than 4 MiB after its import")
@@ -211,9 +218,9 @@ def test_a_large_import_is_not_kept(functions: Functions) -> None:
 
 def test_only_so_many_are_kept(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warm, "MOST", 2)
-    functions.world.module("mod", "import os\ndef a(): return os.getppid()\ndef b(): return os.getppid()\ndef c(): return os.getppid()\n")
     for name in "abc":
-        functions.world.declare({"name": name, "fn": f"mod:{name}"})
+        functions.world.module(f"mod_{name}", f"import os\ndef {name}(): return os.getppid()\n")
+        functions.world.declare({"name": name, "fn": f"mod_{name}:{name}"})
     pids = [functions.call(name).value for name in "abc"]
 
     assert until(lambda: not alive(pids[0]))
@@ -320,6 +327,7 @@ def test_a_stop_while_importing_ends_the_import(functions: Functions, tmp_path: 
     (functions.world.folder / "fast").touch()
     functions.declare("import os, time\nif not os.path.exists('fast'):\n    open('began', 'w').close(); time.sleep(30)\ndef run():\n    return 1\n")
     (functions.world.folder / "fast").unlink()
+    functions.forget()
     stop = Stop()
     thread = threading.Thread(target=lambda: until((functions.world.folder / "began").exists) and stop.kill())
     thread.start()
@@ -435,6 +443,7 @@ def test_elsewhere_than_on_linux_a_function_is_cold(functions: Functions, monkey
 def test_a_process_that_dies_while_importing_is_not_waited_for(functions: Functions) -> None:
     functions.declare("import os\nif os.path.exists('die'): os._exit(7)\ndef run():\n    return 1\n")
     (functions.world.folder / "die").touch()
+    functions.forget()
     outcome = functions.call()
     assert (outcome.failure, outcome.mode_reason) == ("ended without a result (with exit code 7)", "the process that was to be kept ended while importing")
     (functions.world.folder / "die").unlink()
@@ -461,7 +470,7 @@ def test_a_changed_source_ends_no_call_that_runs(functions: Functions) -> None:
 def test_a_report_that_is_there_goes_before_the_status(functions: Functions) -> None:
     ours, theirs = zip(*(socketpair() for _ in range(2)), strict=True)
     request = Request(("python",), {}, "/", result=True)
-    call = warm._Forked(request, (ours[0], ours[1]), bytearray().extend, bytearray().extend, Stop())
+    call = warm_calls.Forked(request, (ours[0], ours[1]), bytearray().extend, bytearray().extend, Stop())
     assert call.answer is not None
     call.answer.feed(b"00000002\n{}")
     read, write = os.pipe()
@@ -494,7 +503,7 @@ def test_a_forked_call_that_does_not_answer_ends_with_the_process_that_forked_it
 
     pairs = [socketpair() for _ in range(3)]
     (call_socket, _), (watch, _), (supervisor, _) = pairs
-    call = warm._Forked(Request(("x",), {}, "/"), (call_socket, watch), bytearray().extend, bytearray().extend, Stop())
+    call = warm_calls.Forked(Request(("x",), {}, "/"), (call_socket, watch), bytearray().extend, bytearray().extend, Stop())
     call.end()
     call.supply = Supplied()
     call.end()
@@ -506,3 +515,90 @@ def test_a_forked_call_that_does_not_answer_ends_with_the_process_that_forked_it
     for pair in pairs:
         for one in pair:
             one.close()
+
+
+IMPORTS = "import os\nopen('imports', 'a').write('i')\n"
+
+
+def imports(functions: Functions) -> int:
+    return len((functions.world.folder / "imports").read_text())
+
+
+def test_declaring_is_the_only_import_of_all_functions_of_a_module(functions: Functions) -> None:
+    functions.world.module("mod", IMPORTS + "def a():\n    return os.getppid()\ndef b(x: int):\n    return os.getppid()\n")
+    functions.world.add([{"name": "a", "fn": "mod:a"}, {"name": "b", "fn": "mod.b"}]).raise_for_problems()
+    first, second = functions.call("a"), functions.call("b", x=1)
+
+    assert imports(functions) == 1
+    assert [(one.mode, one.mode_reason) for one in (first, second)] == [("warm", FORKED)] * 2
+    assert first.value == second.value
+
+
+def test_functions_of_several_modules_are_read_by_one_process_and_kept_by_none(functions: Functions) -> None:
+    for name in "ab":
+        functions.world.module(f"mod_{name}", "import os, sys\ndef run():\n    return [os.getppid(), sorted({'mod_a', 'mod_b'} & set(sys.modules))]\n")
+    functions.world.add([{"name": name, "fn": f"mod_{name}:run"} for name in "ab"]).raise_for_problems()
+    first, second = functions.call("a").value, functions.call("b").value
+
+    assert (first[1], second[1]) == (["mod_a"], ["mod_b"])
+    assert first[0] != second[0]
+
+
+def test_what_cannot_be_forked_is_not_imported_again_to_find_out(functions: Functions) -> None:
+    functions.declare(IMPORTS + "FILE = open(os.devnull)\ndef run():\n    return 1\n")
+    outcome = functions.call()
+
+    assert (outcome.mode, outcome.mode_reason) == ("cold", "its import opens files or sockets")
+    assert imports(functions) == 2
+
+
+def test_an_import_that_looks_at_the_session_sees_it_and_is_not_kept(functions: Functions) -> None:
+    functions.box.session["note"] = "at the declaration"
+    functions.declare("import json, os\nSEEN = json.loads(os.environ['MCC_CTX'])['note']\ndef run(a: str = SEEN):\n    return SEEN\n")
+    functions.box.session["note"] = "at the call"
+    outcome = functions.call()
+
+    assert functions.box.registry.find("t").params[0].default == "at the declaration"
+    assert (outcome.value, outcome.mode, outcome.mode_reason) == ("at the call", "cold", "its import looks for MCC_CTX, or at all variables")
+
+
+def test_declaring_again_imports_again(functions: Functions) -> None:
+    functions.declare(IMPORTS + "def run():\n    return os.getppid()\n")
+    first = functions.call().value
+    functions.declare(IMPORTS + "def run():\n    return os.getppid()\n")
+    second = functions.call()
+
+    assert (imports(functions), second.mode, second.value != first) == (2, "warm", True)
+    assert until(lambda: not alive(first))
+
+
+def test_an_import_that_prints_ends_as_a_process_does(functions: Functions) -> None:
+    functions.world.module("mod", "import atexit\nprint('loading')\natexit.register(print, 'ending')\ndef run():\n    return 1\n")
+    added = functions.world.add({"name": "t", "fn": "mod:run"})
+
+    assert added.printed == "loading\nending\n"
+    assert (functions.call().stdout, functions.call().mode_reason) == ("loading\nending\n", "its import prints")
+
+
+def test_fresh_functions_are_not_kept(functions: Functions) -> None:
+    functions.declare("def run():\n    return 1\n", fresh=True)
+
+    assert functions.box._kept is not None
+    assert functions.box._kept._known == {}
+
+
+def test_an_interrupt_while_signatures_are_read_leaves_nothing(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = functions.box._functions()
+    assert kept is not None
+    serve, made = functions.box.launcher.serve, []
+
+    def interrupted(call: warm_calls.Import) -> None:
+        made.append(call)
+        serve(call)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(functions.box.launcher, "serve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        functions.declare("def run():\n    return 1\n")
+
+    assert [one.fileno() for one in made[0].kept] == [-1, -1]
