@@ -34,7 +34,7 @@ def main(request: "Dict[str, Any]", fn: "ModuleType", load: "Callable[[str], Mod
     """Imports, answers who wants to know what it imported, tells what it found, and serves calls as long as wanted."""
     checks = load("warm_checks")
     os.set_inheritable(CONTROL, False)
-    before = checks.descriptors()
+    before, state = checks.descriptors(), checks.state()
     channel = fn.Channel(fn.ANSWER)
     own = sys.modules["__main__"]
     functions: "Dict[str, Any]" = {}
@@ -59,12 +59,15 @@ def main(request: "Dict[str, Any]", fn: "ModuleType", load: "Callable[[str], Mod
     for name in request["session"]:
         os.environ.pop(name, None)
     fn.flush()
-    reasons += [] if reasons else checks.hazards(before)
+    alone = request["mode"] == "spare"
+    reasons += [] if reasons else checks.changes(*state) + checks.hazards(before, alone)
     if request["idle"] <= 0:
         reasons.append("no process is to be kept")
     control = socket.socket(fileno=CONTROL)
     data = marshal.dumps({"reasons": reasons, "files": checks.files(), "kib": checks.resident()}, 2)
     control.sendall(len(data).to_bytes(8, "big") + data)
+    if alone:
+        return one_call(control, channel, functions, fn, load) if not reasons else 0
     if not control.recv(1):  # it is not wanted: it ends like any other
         control.close()
         channel.close()
@@ -76,6 +79,31 @@ def main(request: "Dict[str, Any]", fn: "ModuleType", load: "Callable[[str], Mod
     os.close(null)
     Server(control, functions, request, fn, load).run()
     os._exit(0)
+
+
+def one_call(
+    control: "Any", channel: "Any", functions: "Dict[str, Any]", fn: "ModuleType", load: "Callable[[str], ModuleType]"
+) -> int:
+    """Waits for the call this process was started for, and serves it as one that was started now."""
+    processes = load("processes")
+    processes.prctl(processes.DUMPABLE, 0)  # nobody is to read it while it waits
+    frame = marshal.loads(exactly(control, int.from_bytes(exactly(control, 8), "big")))
+    control.close()
+    processes.prctl(processes.DUMPABLE, 1)
+    settle(frame)
+    text, status = fn.call(frame, load, functions.get(frame["target"]))
+    fn.flush()
+    channel.send(text)
+    channel.close()
+    return int(status)
+
+
+def settle(frame: "Dict[str, Any]") -> None:
+    """What only the call has."""
+    os.umask(frame["umask"])
+    os.chdir(frame["cwd"])
+    for name, value in frame["environ"].items():
+        os.environ[name] = value
 
 
 class Server:
@@ -231,10 +259,7 @@ class Server:
             os.dup2(fd, number)
             os.close(fd)
         self.processes.prctl(self.processes.DUMPABLE, int(stand_in is None))
-        os.umask(frame["umask"])
-        os.chdir(frame["cwd"])
-        for name, value in frame["environ"].items():
-            os.environ[name] = value
+        settle(frame)
         channel = self.fn.Channel(self.fn.ANSWER)
         text, status = self.fn.call(frame, self.load, stand_in or self.functions.get(frame["target"]))
         self.fn.flush()

@@ -24,8 +24,9 @@ from typing import Any
 from ..core.command import Request
 from .descriptors import NOSIGNAL, sockets
 from .launcher import Exit, Launcher, Stop
+from .spares import Spares
 from .supervised import Sink
-from .warm_calls import OF_A_CALL, Forked, Import
+from .warm_calls import OF_A_CALL, Forked, Import, lasting, of_a_call, unchanged
 
 IDLE = 60.0
 """Seconds without a call after which a process ends."""
@@ -35,9 +36,21 @@ MEMORY_KIB = 1024 * 1024
 """A process that is larger after its import is not kept."""
 
 
+HARMLESS_ALONE = frozenset(
+    {
+        "its import starts threads",
+        "its import opens files or sockets",
+        "its import leaves a process running",
+        "a module holds a random generator, which would repeat itself",
+    }
+)
+"""What forbids a fork and is no harm where a process serves one call."""
+_ELSEWHERE = "only Linux forks safely"
+
+
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How a function's call went: its exit, the mode (``warm`` or ``cold``) and why it was that mode."""
+    """How a function's call went: its exit, the mode (``warm``, ``spare`` or ``cold``) and why it was that mode."""
 
     exit: Exit
     mode: str
@@ -54,6 +67,8 @@ class _Process:
     """Path, time of change and size of the sources; the folders of what is installed are among them."""
     reason: str | None = None
     """Why it cannot be forked; then it has ended already."""
+    spare: bool = False
+    """Whether a process that serves one call alone may import it ahead."""
     passing: bool = False
     """Whether the next call is to try again."""
     ahead: int = 1
@@ -63,14 +78,7 @@ class _Process:
 
     def changed(self) -> bool:
         """Whether a source is another than at the import."""
-        for path, changed, size in self.files:
-            try:
-                status = os.stat(path)
-            except OSError:
-                return True
-            if (status.st_mtime_ns, status.st_size) != (changed, size):
-                return True
-        return False
+        return not unchanged(self.files)
 
     def slot(self) -> tuple[socket.socket, socket.socket]:
         """The sockets of a forked process that waits for its call, and of the watch over it. Raises ``OSError``."""
@@ -122,6 +130,7 @@ class Functions:
         self._known: dict[object, _Process] = {}
         self._ending: list[socket.socket] = []
         """Supervisors of processes that take no more calls, and may have some left."""
+        self._spares = Spares(launcher, idle=idle, memory_kib=memory_kib, most=MOST)
         self._owner = os.getpid()
 
     def run(self, request: Request, *, fresh: bool, stdout: Sink, stderr: Sink, stop: Stop | None = None) -> Ran:
@@ -130,12 +139,13 @@ class Functions:
         stop = Stop() if stop is None else stop
         began = time.monotonic()
         reason = self._forbidden(request, fresh)
+        spare = reason == _ELSEWHERE and not request.files
         for _ in range(0 if reason else 2):  # the first may have ended, because nobody called
             found = self._process(request, stop)
             if isinstance(found, Exit):
                 return Ran(found, "cold", "it was stopped while it was imported")
             if found.reason is not None:
-                reason = found.reason
+                reason, spare = found.reason, found.spare
                 break
             try:
                 slot = found.slot()
@@ -151,8 +161,17 @@ class Functions:
                     self._retire(found)
                 return Ran(exit, "warm", "forked from a process that has imported it")
             self._retire(found)
-        exit = self._launcher.run(_left(request, began), stdout=stdout, stderr=stderr, stop=stop)
-        return Ran(exit, "cold", reason or "the process that was kept for it has ended")
+        reason = reason or "the process that was kept for it has ended"
+        with contextlib.ExitStack() as stack:
+            if spare:
+                frame = marshal.loads(request.payload or b"")  # noqa: S302 - we wrote it
+                key = _key(request, frame, frame)
+                stack.enter_context(self._spares.around(key, request))
+                served = self._spares.run(key, _left(request, began), stdout, stderr, stop)
+                if served is not None:
+                    return Ran(served, "spare", reason)
+            exit = self._launcher.run(_left(request, began), stdout=stdout, stderr=stderr, stop=stop)
+        return Ran(exit, "cold", reason)
 
     def _own(self) -> None:
         if self._owner != os.getpid():  # what is kept is the parent's, and its lock may be held by a thread of its
@@ -160,10 +179,12 @@ class Functions:
                 process.leave()
             for supervisor in self._ending:
                 supervisor.close()
+            self._spares.forget()
             self._owner, self._lock, self._known, self._ending = os.getpid(), threading.Lock(), {}, []
 
     def close(self) -> None:
         """Ends every process, and the calls that run in it."""
+        self._spares.close()
         with self._lock:
             known, self._known = list(self._known.values()), {}
             ending, self._ending = self._ending, []
@@ -176,7 +197,7 @@ class Functions:
         if fresh:
             return "fresh: true"
         if not sys.platform.startswith("linux"):
-            return "only Linux forks safely"
+            return _ELSEWHERE
         return "its session is larger than a variable may be" if request.files else None
 
     def introspect(self, request: Request, sink: Sink) -> Exit:
@@ -223,13 +244,13 @@ class Functions:
         limits = {name: getattr(request.limits, name) for name in ("cpu_sec", "fsize_mb")}
         more = {
             "names": [name for name in frame["names"] if not name.startswith(OF_A_CALL)],
-            "session": {name: value for name, value in request.environ.items() if name.startswith(OF_A_CALL)},
+            "session": of_a_call(request),
             "idle": self._idle,
             "confined": request.isolation,
             "limits": {name: value for name, value in limits.items() if value is not None},
         }
         payload = marshal.dumps({**frame, **more}, 2)
-        asked = replace(request, environ=_lasting(request), payload=payload, tool="")
+        asked = replace(request, environ=lasting(request), payload=payload, tool="")
         start = Import(asked, sink, stop, self._memory)
         try:
             exit = self._launcher.serve(start)
@@ -243,6 +264,7 @@ class Functions:
             process.files = start.files
             process.reason = start.reasons[0] if start.reasons else None
             process.passing = "its import fails" in start.reasons
+            process.spare = HARMLESS_ALONE.issuperset(start.reasons)
         if start.kept is not None:
             process.control, process.supervisor = start.kept
         return exit
@@ -282,13 +304,8 @@ def _key(request: Request, target: dict[str, Any], frame: dict[str, Any]) -> obj
         request.isolation,
         module(target["target"]) if source is None else tuple(source.values()),
         frame["pythonpath"],
-        frozenset(_lasting(request).items()),
+        frozenset(lasting(request).items()),
     )
-
-
-def _lasting(request: Request) -> dict[str, str]:
-    """The environment without what only a call has."""
-    return {name: value for name, value in request.environ.items() if not name.startswith(OF_A_CALL)}
 
 
 def module(target: str) -> str:

@@ -11,6 +11,7 @@ import marshal
 import os
 import socket
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from ..core.command import Request
@@ -22,6 +23,28 @@ OF_A_CALL = ("MCC_CTX", "MCC_SESSION_FILE")
 _PATIENCE = 5.0
 _AT_ONCE = 10
 """Milliseconds in which a short call is over."""
+
+
+def of_a_call(request: Request) -> dict[str, str]:
+    """The part of the environment that only a call has."""
+    return {name: text for name, text in request.environ.items() if name.startswith(OF_A_CALL)}
+
+
+def lasting(request: Request) -> dict[str, str]:
+    """The environment without what only a call has."""
+    return {name: text for name, text in request.environ.items() if not name.startswith(OF_A_CALL)}
+
+
+def unchanged(files: Iterable[tuple[str, int, int]]) -> bool:
+    """Whether every source is the one of the import: path, time of change, size."""
+    for path, changed, size in files:
+        try:
+            status = os.stat(path)
+        except OSError:
+            return False
+        if (status.st_mtime_ns, status.st_size) != (changed, size):
+            return False
+    return True
 
 
 class Import(Call):
@@ -36,7 +59,7 @@ class Import(Call):
         self.memory = memory
         self.printed = False
         self.reasons: list[str] | None = None
-        """Why it is not kept; None as long as it has not told."""
+        """All that forbids keeping it; None as long as it has not told."""
         self.files: tuple[tuple[str, int, int], ...] = ()
         self.control, self._theirs = socketpair()
         self.told = bytearray()
@@ -138,8 +161,8 @@ class Forked(Call):
 
     def frame(self) -> dict[str, object]:
         asked: dict[str, object] = marshal.loads(self.request.payload or b"")  # noqa: S302 - we wrote it
-        of_the_call = {name: text for name, text in self.request.environ.items() if name.startswith(OF_A_CALL)}
-        return {**asked, "numbers": list(self.given), "environ": of_the_call, "umask": umask(), "cwd": self.request.cwd}
+        call = {"environ": of_a_call(self.request), "umask": umask(), "cwd": self.request.cwd}
+        return {**asked, "numbers": list(self.given), **call}
 
     def end(self) -> None:
         if self.supply is not None and self.supervisor is not None:
