@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import pytest
 
 from mcc_jupyter.core.command import Request
 from mcc_jupyter.core.outcome import Outcome
-from mcc_jupyter.runtime import warm, warm_calls
+from mcc_jupyter.runtime import supervised, warm, warm_calls
 from mcc_jupyter.runtime.descriptors import socketpair
 from mcc_jupyter.runtime.launcher import Stop
 
@@ -597,3 +598,89 @@ def test_an_interrupt_while_signatures_are_read_leaves_nothing(functions: Functi
         functions.declare("def run():\n    return 1\n")
 
     assert [one.fileno() for one in made[0].kept] == [-1, -1]
+
+
+@pytest.fixture
+def stopped() -> Iterator[Callable[[int], None]]:
+    """Stops processes, which go on at the end of the test."""
+    pids: list[int] = []
+
+    def stop(pid: int) -> None:
+        os.kill(pid, signal.SIGSTOP)
+        pids.append(pid)
+
+    yield stop
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+
+SLEEPS = "import os, time\ndef run(wait: float = 0):\n    open('calls', 'a').write('x')\n    print('on', flush=True)\n    time.sleep(wait)\n    return os.getppid()\n"
+
+
+def test_a_call_goes_on_while_the_process_that_forked_it_is_stopped(functions: Functions, stopped: Callable[[int], None]) -> None:
+    functions.declare(SLEEPS)
+    parent = functions.call().value
+    outcome = functions.box.call("t", {"wait": 0.3}, show=lambda *_: stopped(parent))
+
+    assert (outcome.ok, outcome.value, outcome.mode) == (True, parent, "warm")
+
+
+def test_a_call_that_has_to_end_does_so_while_the_process_that_forked_it_is_stopped(functions: Functions, stopped: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervised, "_SLACK", 0.5)
+    functions.declare(SLEEPS, limits={"timeout": 0.5})
+    parent = functions.call().value
+    outcome = functions.box.call("t", {"wait": 60}, show=lambda *_: stopped(parent))
+
+    assert (outcome.ok, outcome.mode, outcome.stopped) == (False, "warm", "timeout")
+    assert outcome.notes == ("the process that watched over this call did not answer and was killed, with everything it watched",)
+    assert until(lambda: not alive(parent))
+    assert functions.call().mode == "warm"
+    assert (functions.world.folder / "calls").read_text() == "xxx"
+
+
+def test_a_process_that_is_stopped_between_calls_is_replaced(functions: Functions, stopped: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    functions.declare(SLEEPS)
+    parent = functions.call().value
+    kept = functions.box._kept
+    assert kept is not None
+    (process,) = kept._known.values()
+    assert process.control is not None
+    process.control.settimeout(0.3)
+    stopped(parent)
+    outcomes = [functions.call() for _ in range(2)]  # the first may still find the one that was forked ahead
+
+    assert [one.ok for one in outcomes] == [True, True]
+    assert outcomes[1].value != parent
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
+def test_a_process_that_dies_while_many_calls_run_loses_none_that_was_not_its_own(functions: Functions, number: signal.Signals) -> None:
+    functions.declare(SLEEPS)
+    parent = functions.call().value
+    done: list[int] = []
+
+    def progress(count: int) -> None:
+        done.append(count)
+        if count == 4:
+            os.kill(parent, number)
+
+    outcomes = functions.box.map("t", [{"wait": 0.02}] * 24, workers=4, progress=progress)
+
+    assert len(outcomes) == 24
+    assert done == list(range(1, 25))
+    lost = [one for one in outcomes if not one.ok]
+    assert len(lost) <= 5  # those that ran in it
+    assert all(one.failure for one in lost)
+    # A call that was handed over is never made twice.
+    assert len((functions.world.folder / "calls").read_text()) <= 25
+    assert outcomes[-1].ok
+    assert functions.call().value != parent
+
+
+def test_the_process_that_was_kept_does_not_outlive_its_toolbox(functions: Functions) -> None:
+    functions.declare(SLEEPS)
+    parent = functions.call().value
+    functions.box.close()
+
+    assert until(lambda: not alive(parent))
