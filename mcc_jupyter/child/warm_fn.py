@@ -135,6 +135,9 @@ class Server:
         self.watches: "Dict[int, Any]" = {}
         self.used = time.monotonic()
         self.broken, self.closing = False, False
+        self.callbacks = 0
+        """Exit functions of our own in a forked process."""
+        self.watched = watched_by(self)
 
     def run(self) -> None:
         self.fork()
@@ -176,7 +179,7 @@ class Server:
             pass
         theirs.close()
         watched.close()
-        call = watched_call(self, pid, watch)
+        call = self.watched(pid, watch)
         self.calls[pid] = self.watches[watch.fileno()] = call
         self.poll.register(watch, select.POLLIN)
         self.used = time.monotonic()
@@ -217,18 +220,20 @@ class Server:
                 one.close()
             for fd in self.wakeup:
                 os.close(fd)
-            if self.confinement is not None:
-                _, trouble = self.confinement.enter(self.pid)
-                if trouble or os.getppid() != self.pid:
-                    return
-            prepare_exit()
+            nested = self.confinement is None or self.confinement.nest()
+            if not nested or os.getppid() != self.pid:
+                return
+            self.callbacks = prepare_exit()
             numpy = sys.modules.get("numpy.random")
             if numpy is not None:
                 numpy.seed()
             if not self.processes.watching(call.fileno()).poll(2):  # nobody waits for it yet
                 self.rehearse()
             status = self.serve(call)
-            self.finish(call, status)
+            call.send(bytes([status]))
+            for number in (1, 2):
+                os.close(number)
+            select.poll().poll(self.supervise.LINGER)
         finally:
             os._exit(status)
 
@@ -249,10 +254,10 @@ class Server:
         os.close(null)
 
     def serve(self, call: "Any", stand_in: "Any" = None) -> int:
-        header, control, _, _ = call.recvmsg(8, socket.CMSG_SPACE(6 * 4))
+        came, control, _, _ = call.recvmsg(1 << 16, socket.CMSG_SPACE(6 * 4))
         given = self.processes.received(control)
-        size = int.from_bytes(header + exactly(call, 8 - len(header)), "big")
-        frame = marshal.loads(exactly(call, size))
+        came += exactly(call, 8 - len(came))
+        frame = marshal.loads(came[8:] + exactly(call, 8 + int.from_bytes(came[:8], "big") - len(came)))
         if len(given) < len(frame["numbers"]):
             return 1
         for number, fd in zip(frame["numbers"], given):
@@ -263,17 +268,13 @@ class Server:
         channel = self.fn.Channel(self.fn.ANSWER)
         text, status = self.fn.call(frame, self.load, stand_in or self.functions.get(frame["target"]))
         self.fn.flush()
+        done = ends_without_a_word(self.callbacks)
         channel.send(text)
         channel.close()
+        if not done and stand_in is None:
+            finish()
+            self.fn.flush()
         return int(status & 255)
-
-    def finish(self, call: "Any", status: int) -> None:
-        finish()
-        self.fn.flush()
-        call.send(bytes([status]))
-        for number in (1, 2):
-            os.close(number)
-        select.poll().poll(self.supervise.LINGER)
 
 
 def exactly(call: "Any", size: int) -> bytes:
@@ -291,8 +292,11 @@ def nothing(a: int = 1) -> "Dict[str, object]":
     return {"a": [a, 1.5, "text", None]}
 
 
-def prepare_exit() -> None:
-    """What was to be done at the end of the importing process is not to be done at the end of each call."""
+def prepare_exit() -> int:
+    """What was to be done at the end of the importing process is not to be done at the end of each call.
+
+    How many exit functions there are then.
+    """
     atexit: "Any" = __import__("atexit")
     atexit._clear()
     weak: "Any" = sys.modules.get("weakref")
@@ -302,6 +306,20 @@ def prepare_exit() -> None:
         atexit.register(weak.finalize._exitfunc)
     if "logging" in sys.modules:
         atexit.register(sys.modules["logging"].shutdown)  # it flushes
+    return int(atexit._ncallbacks())
+
+
+def ends_without_a_word(callbacks: int) -> bool:
+    """Whether ``finish`` would find nothing to do: the way to it is longer than most calls."""
+    modules = sys.modules
+    threading, weak, logging = (modules.get(name) for name in ("threading", "weakref", "logging"))
+    known: "Any" = () if logging is None else (type(None), logging.NullHandler, type(logging.lastResort))
+    return (
+        (threading is None or threading.active_count() == 1)
+        and __import__("atexit")._ncallbacks() == callbacks
+        and (weak is None or not any(item.atexit for item in list(weak.finalize._registry)))
+        and (logging is None or all(type(handler()) in known for handler in logging._handlerList))
+    )
 
 
 def finish() -> None:
@@ -315,13 +333,13 @@ def finish() -> None:
         sys.stderr.write(f"{type(error).__name__} at exit\n")
 
 
-def watched_call(server: Server, pid: int, watch: "Any") -> "Any":
-    """A call as ``supervise.py`` ends it, by this process for many at once."""
+def watched_by(server: Server) -> "Any":
+    """The class of a call as ``supervise.py`` ends it, by this process for many at once."""
     base: "Any" = server.supervise.Supervisor
     kill: "Any" = server.supervise.kill
 
     class Watched(base):  # type: ignore[misc]
-        def __init__(self) -> None:
+        def __init__(self, pid: int, watch: "Any") -> None:
             self.call, self.begun, self.alone, self.came = watch, False, False, b""
             self.scoped = False  # what runs beside it is in the same domain
             super().reset()
@@ -331,7 +349,7 @@ def watched_call(server: Server, pid: int, watch: "Any") -> "Any":
 
         def listen(self) -> None:
             try:
-                came = watch.recv(64)
+                came = self.call.recv(64)
             except OSError:
                 came = b""
             if not came:
@@ -351,7 +369,7 @@ def watched_call(server: Server, pid: int, watch: "Any") -> "Any":
 
         def silence(self) -> None:
             try:
-                server.poll.unregister(watch)
+                server.poll.unregister(self.call)
             except KeyError:
                 pass
 
@@ -407,8 +425,8 @@ def watched_call(server: Server, pid: int, watch: "Any") -> "Any":
 
         def send(self, data: bytes) -> None:
             try:
-                watch.sendall(data)
+                self.call.sendall(data)
             except OSError:  # the kernel has gone, or wants to know no more
                 self.alone = True
 
-    return Watched()
+    return Watched
