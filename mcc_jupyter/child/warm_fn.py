@@ -319,7 +319,14 @@ def ends_without_a_word(callbacks: int) -> bool:
         and __import__("atexit")._ncallbacks() == callbacks
         and (weak is None or not any(item.atexit for item in list(weak.finalize._registry)))
         and (logging is None or all(type(handler()) in known for handler in logging._handlerList))
+        and not files_of_the_call()
     )
+
+
+def files_of_the_call() -> "List[Any]":
+    """What it left open. What was imported before is frozen, so that it is not among these."""
+    kind: "Any" = sys.modules["io"].IOBase
+    return [item for item in __import__("gc").get_objects() if isinstance(item, kind)]
 
 
 def finish() -> None:
@@ -329,6 +336,9 @@ def finish() -> None:
         if threading is not None and threading.active_count() > 1:
             threading._shutdown()
         __import__("atexit")._run_exitfuncs()
+        for file in files_of_the_call():
+            if not file.closed:
+                file.flush()
     except BaseException as error:  # noqa: BLE001 - the answer is on its way already
         sys.stderr.write(f"{type(error).__name__} at exit\n")
 

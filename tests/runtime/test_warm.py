@@ -684,3 +684,11 @@ def test_the_process_that_was_kept_does_not_outlive_its_toolbox(functions: Funct
     functions.box.close()
 
     assert until(lambda: not alive(parent))
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_what_a_call_wrote_to_a_file_that_it_left_open_is_there(functions: Functions, fresh: bool) -> None:
+    functions.declare("def run():\n    global FILE\n    FILE = open('left', 'w')\n    FILE.write('written')\n    return 1\n", fresh=fresh)
+
+    assert functions.call().mode == ("cold" if fresh else "warm")
+    assert (functions.world.folder / "left").read_text() == "written"
