@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import marshal
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import Callable
@@ -11,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from mcc_jupyter.core.command import Request
 from mcc_jupyter.runtime import spares, warm
 from mcc_jupyter.runtime.launcher import Stop
 
@@ -283,3 +287,68 @@ def test_a_spare_does_not_outlive_its_toolbox(functions: Functions) -> None:
     functions.box.close()
 
     assert until(lambda: not alive(pid))
+
+
+REQUEST = Request(("x",), {}, "/", payload=marshal.dumps({"target": "m:f", "source": None}), result=True)
+
+
+def made() -> tuple[spares.Spare, socket.socket]:
+    """A spare without a process, and the other end of its control socket."""
+    spare = spares.Spare(REQUEST)
+    other = spare._theirs.dup()
+    spare._theirs.close()
+    return spare, other
+
+
+def test_what_a_spare_says_may_come_in_pieces() -> None:
+    spare, other = made()
+    data = marshal.dumps({"reasons": [], "files": (), "kib": 1})
+    assert (spare.ready(), spare.ended()) == (False, False)
+    other.sendall(len(data).to_bytes(8, "big"))
+    assert spare.ready() is False
+    other.sendall(data)
+    assert (spare.ready(), spare.told) == (True, {"reasons": [], "files": (), "kib": 1})
+    other.close()
+    assert spare.ended()
+    spare.close()
+    assert spare.ended()
+
+
+def test_a_spare_whose_socket_is_broken_has_ended() -> None:
+    spare, other = made()
+    other.close()
+    spare.control.close()
+    assert (spare.ready(), spare.told) == (True, {})
+    spare.close()
+
+
+class Nowhere:
+    """Gives no supervisor."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def take(self, _: Request) -> socket.socket:
+        raise self.error
+
+
+def test_a_spare_that_cannot_be_started_is_none() -> None:
+    for error in (OSError(11, "no"), KeyboardInterrupt()):
+        known = spares.Spares(Nowhere(error), idle=60, memory_kib=1, most=8)  # type: ignore[arg-type]
+        with pytest.raises(KeyboardInterrupt) if isinstance(error, KeyboardInterrupt) else contextlib.nullcontext(), known.around("key", REQUEST):
+            assert known.run("key", REQUEST, print, print, Stop()) is None
+        assert known._known == {}
+
+
+def test_a_spare_that_ended_before_it_got_the_call_is_not_waited_for(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> None:
+    functions.declare(OPENS + "def run():\n    return 1\n")
+    functions.call()
+    assert waiting(functions)
+    (spare,) = known(functions)
+    pid = pid_of(spare)
+    os.kill(pid, signal.SIGKILL)
+    assert until(lambda: not alive(pid))
+    monkeypatch.setattr(spare, "ended", lambda: False)
+    spare.control.close()
+
+    assert functions.call().mode == "cold"
