@@ -59,6 +59,7 @@ def main(request: "Dict[str, Any]", fn: "ModuleType", load: "Callable[[str], Mod
     for name in request["session"]:
         os.environ.pop(name, None)
     fn.flush()
+    load("processes").flush()
     alone = request["mode"] == "spare"
     reasons += [] if reasons else checks.changes(*state) + checks.hazards(before, alone)
     if request["idle"] <= 0:
@@ -268,12 +269,14 @@ class Server:
         channel = self.fn.Channel(self.fn.ANSWER)
         text, status = self.fn.call(frame, self.load, stand_in or self.functions.get(frame["target"]))
         self.fn.flush()
+        self.processes.flush()
         done = ends_without_a_word(self.callbacks)
         channel.send(text)
         channel.close()
         if not done and stand_in is None:
             finish()
             self.fn.flush()
+            self.processes.flush()
         return int(status & 255)
 
 

@@ -692,3 +692,18 @@ def test_what_a_call_wrote_to_a_file_that_it_left_open_is_there(functions: Funct
 
     assert functions.call().mode == ("cold" if fresh else "warm")
     assert (functions.world.folder / "left").read_text() == "written"
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_what_c_code_printed_is_output(functions: Functions, fresh: bool) -> None:
+    functions.declare("import ctypes\nC = ctypes.CDLL(None)\ndef run():\n    C.printf(b'by C\\n')\n    return 1\n", fresh=fresh)
+    outcome = functions.call()
+
+    assert (outcome.stdout, outcome.mode) == ("by C\n", "cold" if fresh else "warm")
+
+
+def test_what_c_code_printed_while_it_was_imported_counts_as_printed(functions: Functions) -> None:
+    functions.declare("import ctypes\nctypes.CDLL(None).printf(b'loading\\n')\ndef run():\n    return 1\n")
+    outcome = functions.call()
+
+    assert (outcome.stdout, outcome.mode_reason) == ("loading\n", "its import prints")
