@@ -30,12 +30,6 @@ def prctl(option: int, argument: object) -> bool:
     return bool(_libc.prctl(option, argument, 0, 0, 0) == 0)
 
 
-def flush() -> None:
-    """What C code has printed, and keeps until its process ends in an orderly way."""
-    if _libc is not None:
-        _libc.fflush(None)
-
-
 REAPS = prctl(SUBREAPER, 0)
 """Whether orphans come to us. Where they do not (macOS), only the tool's process group can be ended."""
 

@@ -36,12 +36,10 @@ def main(request: "Dict[str, Any]", fn: "ModuleType", load: "Callable[[str], Mod
     os.set_inheritable(CONTROL, False)
     before, state = checks.descriptors(), checks.state()
     channel = fn.Channel(fn.ANSWER)
-    own = sys.modules["__main__"]
     functions: "Dict[str, Any]" = {}
     reasons = []
     os.environ.update(request["session"])  # who looks at it is not kept, and sees what a call would see
     for item in request["targets"]:
-        sys.modules["__main__"] = own
         kinds = [(space, type(space)) for space in (os.environ, getattr(os, "environb", None)) if space is not None]
         for environ, _ in kinds:
             environ.__class__ = checks.Reads
@@ -59,7 +57,6 @@ def main(request: "Dict[str, Any]", fn: "ModuleType", load: "Callable[[str], Mod
     for name in request["session"]:
         os.environ.pop(name, None)
     fn.flush()
-    load("processes").flush()
     alone = request["mode"] == "spare"
     reasons += [] if reasons else checks.changes(*state) + checks.hazards(before, alone)
     if request["idle"] <= 0:
@@ -269,15 +266,13 @@ class Server:
         channel = self.fn.Channel(self.fn.ANSWER)
         text, status = self.fn.call(frame, self.load, stand_in or self.functions.get(frame["target"]))
         self.fn.flush()
-        self.processes.flush()
         done = ends_without_a_word(self.callbacks)
         channel.send(text)
         channel.close()
         if not done and stand_in is None:
             finish()
             self.fn.flush()
-            self.processes.flush()
-        return int(status & 255)
+            return int(status & 255)
 
 
 def exactly(call: "Any", size: int) -> bytes:

@@ -154,7 +154,7 @@ def test_time_limits_and_stops_reach_a_spare(functions: Functions) -> None:
     assert (outcome.ok, outcome.mode) == (True, "spare")
     assert waiting(functions)
     outcome = functions.call(wait=30)
-    assert (outcome.mode, outcome.stopped, outcome.stdout) == ("spare", "timeout", "on\n")
+    assert (outcome.mode, outcome.stopped, outcome.stdout, outcome.notes) == ("spare", "timeout", "on\n", ())
     assert waiting(functions)
 
     stop = Stop()
@@ -172,6 +172,17 @@ def test_many_at_once_keep_one_spare_at_most(functions: Functions) -> None:
     assert [one.value for one in outcomes] == list(range(8))
     assert {one.mode for one in outcomes} <= {"spare", "cold"}
     assert len(known(functions)) <= 1
+
+
+def test_no_spare_is_started_while_another_call_of_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[object] = []
+    known = spares.Spares(Nowhere(OSError()), idle=60, memory_kib=1, most=8)  # type: ignore[arg-type]
+    monkeypatch.setattr(known, "_start", lambda key, _: started.append(key))
+    with known.around("a", REQUEST):
+        with known.around("a", REQUEST), known.around("b", REQUEST):
+            pass
+        assert started == ["b"]
+    assert started == ["b", "a"]
 
 
 def test_only_so_many_spares_wait(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> None:
