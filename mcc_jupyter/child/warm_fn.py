@@ -272,7 +272,7 @@ class Server:
         if not done and stand_in is None:
             finish()
             self.fn.flush()
-            return int(status & 255)
+        return int(status & 255)
 
 
 def exactly(call: "Any", size: int) -> bytes:
