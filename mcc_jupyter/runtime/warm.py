@@ -271,7 +271,8 @@ class Functions:
 
     def _too_many(self) -> list[_Process]:
         with self._lock:
-            return sorted(self._known.values(), key=lambda known: known.used)[:-MOST]
+            over = len(self._known) > MOST
+            return sorted(self._known.values(), key=lambda known: known.used)[:-MOST] if over else []
 
     def _retire(self, *processes: _Process) -> None:
         """Forgets processes, and those that ended since the last time."""

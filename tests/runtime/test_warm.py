@@ -707,3 +707,28 @@ def test_what_c_code_printed_while_it_was_imported_counts_as_printed(functions: 
     outcome = functions.call()
 
     assert (outcome.stdout, outcome.mode_reason) == ("loading\n", "its import prints")
+
+
+def test_an_import_that_prints_is_noticed_where_nobody_asked_for_signatures(functions: Functions) -> None:
+    functions.declare("print('loading')\ndef run():\n    return 1\n")
+    functions.forget()
+    outcome = functions.call()
+
+    assert (outcome.stdout, outcome.mode, outcome.mode_reason) == ("loading\n", "cold", "its import prints")
+
+
+def test_an_import_looks_at_nothing_but_its_output_when_it_is_decided_on() -> None:
+    call = warm_calls.Import(Request(("x",), {}, "/", result=True), None, Stop(), 10)
+    (ours, theirs), pipe = socketpair(), os.pipe()
+    theirs.send(b"x")
+    call.poll.register(ours)
+    call.sinks[pipe[0]] = bytearray().extend
+    call.poll.register(pipe[0])
+    call.decide({"reasons": [], "files": (), "kib": 1})
+    os.close(pipe[1])
+    call.drain()
+
+    assert (call.stays, call.printed, call.sinks) == (True, False, {})
+    call.close()
+    ours.close()
+    theirs.close()
