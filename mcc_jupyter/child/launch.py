@@ -21,8 +21,9 @@ is the order to end everything. Back comes for each slot the descriptor of its c
 error number, the supervisor's number.
 Call socket, from the kernel: 8 bytes length and the descriptors, the frame (``marshal``, a dict), then orders of one
 byte: ``i`` interrupt (a second one kills), ``k`` kill, ``a`` the answer on descriptor 8 is complete, ``n`` it stays,
-without a time limit; its end means that the kernel is gone. Back comes one report in the same form: ``{status, stopped,
-notes, error, again}``; with ``again`` the supervisor waits for another call of the same tool in the same environment.
+without a time limit, ``t`` (with 8 bytes) it begins now and may take so many milliseconds (0: any number); its end
+means that the kernel is gone. Back comes one report in the same form: ``{status, stopped, notes, error, again}``; with
+``again`` the supervisor waits for another call of the same tool in the same environment.
 """
 
 from __future__ import annotations

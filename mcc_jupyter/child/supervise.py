@@ -188,8 +188,10 @@ class Supervisor:
                 self.tool = os.posix_spawn(program, argv, environ, setpgroup=0, setsigmask=(), setsigdef=start.SIGNALS)
         except (OSError, ValueError) as error:
             raise Refused(f"cannot start `{start.shown(argv[0])}`: {start.reason(error, frame['limits'])}") from None
-        if frame["timeout"] is not None:
-            deadline = began + frame["timeout"]
+        self.limited(None if frame["timeout"] is None else began + frame["timeout"])
+
+    def limited(self, deadline: float | None) -> None:
+        if deadline is not None:
             self.steps += [(deadline, signal.SIGTERM, "timeout"), (deadline + 2, signal.SIGKILL, "timeout")]
 
     def watch(self) -> None:
@@ -239,8 +241,13 @@ class Supervisor:
 
     def order(self, orders: bytes) -> None:
         now = time.monotonic()
-        for order in orders:
-            if order == ord("a"):
+        while orders:
+            order, orders = orders[0], orders[1:]
+            if order == ord("t"):  # a spare has got its call
+                milliseconds, orders = int.from_bytes(orders[:8], "big"), orders[8:]
+                self.steps = [step for step in self.steps if step[2] == "interrupt"]
+                self.limited(now + milliseconds / 1000 if milliseconds else None)
+            elif order == ord("a"):
                 if all(why != "answered" for _, _, why in self.steps):
                     self.steps.append((now + 1, signal.SIGKILL, "answered"))
             elif order == ord("n"):

@@ -237,11 +237,13 @@ class Call:
         self.close_given()
         self.poll.register(self.socket, select.POLLIN)
         self.started = self.running = True
-        limit = self.limit()
-        if limit is not None:
-            self.due = time.monotonic() + limit + _KILL_AFTER["timeout"] + _SLACK
+        self.expect(self.limit())
         self.stop._attach(self.socket)
         return True
+
+    def expect(self, limit: float | None) -> None:
+        """From now on it may take *limit* seconds; a little later its report has to be here."""
+        self.due = math.inf if limit is None else time.monotonic() + limit + _KILL_AFTER["timeout"] + _SLACK
 
     def limit(self) -> float | None:
         return self.request.limits.timeout if self.request.timeout is None else self.request.timeout

@@ -342,6 +342,7 @@ class Toolbox:
             launcher=self.launcher,
             interpreter=self._interpreter,
             room=environment_room(),
+            functions=self._functions(),
         )
         done = {tool.key: tool for tool in result.tools}
         failed = {tool.key for tool, _ in pairs} - done.keys()

@@ -54,9 +54,13 @@ class Terminal:
         return ran
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """In a process group of its own, as a shell starts it."""
+        """In a process group of its own, as a shell starts it, and told to ignore no signal (as ``nohup`` does)."""
         command = [sys.executable, "-m", "mcc_jupyter", *arguments]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment, cwd=self.folder, start_new_session=True)
+        ignored = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        try:
+            return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment, cwd=self.folder, start_new_session=True)
+        finally:
+            signal.signal(signal.SIGHUP, ignored)
 
 
 @pytest.fixture
