@@ -238,7 +238,7 @@ def test_the_help_names_every_option(notebook: Notebook, magic: str, options: tu
 def test_the_help_of_a_call(notebook: Notebook) -> None:
     text = notebook.fine("%mcc_call?").text
 
-    assert "%mcc_call NAME k=v … [--json '{…}'] [--timeout SECONDS] [-o VAR] [--no-raise-error]\n" in text
+    assert "%mcc_call NAME k=v … [--json '{…}'] [--timeout SECONDS] [-o VAR] [--spill FILE] [--no-raise-error]\n" in text
     assert "A failed tool raises ToolFailed unless --no-raise-error is given." in text
 
 

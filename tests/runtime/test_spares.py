@@ -357,6 +357,7 @@ def test_a_spare_that_ended_before_it_got_the_call_is_not_waited_for(functions: 
     assert waiting(functions)
     (spare,) = known(functions)
     pid = pid_of(spare)
+    assert pid
     os.kill(pid, signal.SIGKILL)
     assert until(lambda: not alive(pid))
     monkeypatch.setattr(spare, "ended", lambda: False)
