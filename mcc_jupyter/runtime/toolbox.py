@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -28,15 +28,16 @@ from ..core.report import MATRIX_TOOLS, Matrix, Report, matrix, report
 from ..core.schema import bind
 from ..core.tool import DEFAULT_FLOOR, Function, Origin, Shell, Source, Tool
 from . import calls
-from .answers import Added, Probe
+from .answers import Added
 from .cache import OutcomeCache
 from .catalog import EnvFiles
 from .checks import check_arguments, check_map, check_name, check_path, check_spill
 from .hints import program_paths
 from .identity import Identity, local_user
-from .introspect import RUN_FN, frames, introspect, start_error
+from .introspect import RUN_FN, introspect
 from .launcher import Launcher, Stop
 from .loading import NO_FOLDER, load_files, load_notebook
+from .probing import Probe, probe
 from .registry import Registry
 from .resolved import Resolved
 from .session import SessionStore
@@ -184,22 +185,7 @@ class Toolbox:
     def probe(self, name: str) -> Probe:
         """Starts a child with exactly the tool's environment and reads the names it received (SPEC 11.3)."""
         resolved = self._available(name)
-        plan = command.probe(
-            resolved.tool,
-            resolved.resolution,
-            context=resolved.context,
-            runner=RUN_FN,
-            interpreter=self._interpreter,
-            room=environment_room(),
-        )
-        exit = self.launcher.run(plan.request, stdout=_nowhere, stderr=_nowhere)
-        answers = frames(exit.result)
-        names = answers[0].get("names") if answers else None
-        if not isinstance(names, list):
-            told = start_error(resolved.tool, exit.error or "", Redactor(plan.secrets))
-            why = told or "its interpreter gave no answer"
-            raise ToolUnavailable(f"Tool {resolved.tool.name!r} could not be probed; {why}", tool=resolved.tool.name)
-        return Probe(resolved.tool.name, tuple(sorted(map(str, names))), tuple(sorted(resolved.resolution.bindings)))
+        return probe(resolved, self.launcher, interpreter=self._interpreter, room=environment_room())
 
     # ---- calling
 
@@ -413,7 +399,7 @@ class Toolbox:
             resolved.resolution,
             resolved.parent,
             redactor,
-            notes=lambda: (*plan.notes, *_call_notes(resolved, redactor.skipped)),
+            notes=lambda: (*plan.notes, *resolved.notes(redactor.skipped)),
             report=lambda: self._report(resolved),
             timeout=timeout,
         )
@@ -460,17 +446,3 @@ class Toolbox:
         """The name of a known secret that *text* holds (SPEC 6.2); *folded*: as it would be in lower case."""
         known = ((name, value.lower() if folded else value) for name, value in self.known_secrets())
         return Redactor(known).secret_in(text)
-
-
-def _call_notes(resolved: Resolved, skipped: tuple[str, ...]) -> Iterator[str]:
-    """What depends on more than names and classes is said at the call (SPEC 11.2)."""
-    changed = command.changed_references(resolved.tool, resolved.parent)
-    if changed:
-        listed = ", ".join(changed)
-        yield f"declared earlier: {listed} has another value by now; declare the tool again to use it"
-    if skipped:
-        yield f"not redacted, because short or common: {', '.join(skipped)}"
-
-
-def _nowhere(_: bytes) -> None:
-    """Takes output nobody wants."""
