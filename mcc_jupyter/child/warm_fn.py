@@ -338,7 +338,7 @@ def ends_without_a_word(callbacks: int) -> bool:
 
 def files_of_the_call() -> "List[Any]":
     """What it left open. What was imported before is frozen, so that it is not among these."""
-    kind: "Any" = sys.modules["io"].IOBase
+    kind: "Any" = __import__("_io")._IOBase  # the abstract class above it would be asked for each of them
     return [item for item in __import__("gc").get_objects() if isinstance(item, kind)]
 
 
