@@ -208,7 +208,12 @@ class _Running:
         try:
             if self.functions is not None and request.result:
                 ran = self.functions.run(
-                    request, fresh=self.tool.fresh, stdout=out.feed, stderr=err.feed, stop=self.stop
+                    request,
+                    fresh=self.tool.fresh,
+                    stdout=out.feed,
+                    stderr=err.feed,
+                    stop=self.stop,
+                    meanwhile=self.tell,
                 )
                 exit, self.mode, self.mode_reason = ran.exit, ran.mode, ran.reason
             else:

@@ -50,7 +50,8 @@ def sockets(ancillary: Iterable[tuple[int, int, bytes]]) -> list[socket.socket]:
     found = []
     for fd in array.array("i", b"".join(data for _, _, data in ancillary)):
         os.set_inheritable(fd, False)
-        found.append(socket.socket(fileno=fd))
+        # Its kind is told, so that the system is not asked four questions about it.
+        found.append(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fd))
         found[-1].settimeout(None)
     return found
 

@@ -18,6 +18,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -133,8 +134,20 @@ class Functions:
         self._spares = Spares(launcher, idle=idle, memory_kib=memory_kib, most=MOST)
         self._owner = os.getpid()
 
-    def run(self, request: Request, *, fresh: bool, stdout: Sink, stderr: Sink, stop: Stop | None = None) -> Ran:
-        """Calls a function, in a forked process where that is the same as in a new one."""
+    def run(
+        self,
+        request: Request,
+        *,
+        fresh: bool,
+        stdout: Sink,
+        stderr: Sink,
+        stop: Stop | None = None,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Ran:
+        """Calls a function, in a forked process where that is the same as in a new one.
+
+        *meanwhile* is called while it runs, and may be called again where it had to be started twice.
+        """
         self._own()
         stop = Stop() if stop is None else stop
         began = time.monotonic()
@@ -152,7 +165,7 @@ class Functions:
             except OSError:
                 self._retire(found)
                 continue
-            call = Forked(_left(request, began), slot, stdout, stderr, stop)
+            call = Forked(_left(request, began), slot, stdout, stderr, stop, meanwhile)
             call.supervisor = found.supervisor
             exit = self._launcher.serve(call)
             if not call.lost:
@@ -170,7 +183,8 @@ class Functions:
                 served = self._spares.run(key, _left(request, began), stdout, stderr, stop)
                 if served is not None:
                     return Ran(served, "spare", reason)
-            exit = self._launcher.run(_left(request, began), stdout=stdout, stderr=stderr, stop=stop)
+            left = _left(request, began)
+            exit = self._launcher.run(left, stdout=stdout, stderr=stderr, stop=stop, meanwhile=meanwhile)
         return Ran(exit, "cold", reason)
 
     def _own(self) -> None:

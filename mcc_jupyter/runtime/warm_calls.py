@@ -11,7 +11,7 @@ import marshal
 import os
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..core.command import Request
@@ -148,9 +148,15 @@ class Forked(Call):
     """A call in a forked process. It is over once everything has come, whatever that process still has to do."""
 
     def __init__(
-        self, request: Request, slot: tuple[socket.socket, socket.socket], stdout: Sink, stderr: Sink, stop: Stop
+        self,
+        request: Request,
+        slot: tuple[socket.socket, socket.socket],
+        stdout: Sink,
+        stderr: Sink,
+        stop: Stop,
+        meanwhile: Callable[[], None] | None = None,
     ) -> None:
-        super().__init__(request, stdout, stderr, stop)
+        super().__init__(request, stdout, stderr, stop, meanwhile)
         self.inputs[9] = None
         self.call, self.watch = slot
         self.supervisor: socket.socket | None = None
