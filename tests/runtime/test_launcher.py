@@ -942,6 +942,18 @@ def test_what_does_not_end_is_killed(which: str, monkeypatch: pytest.MonkeyPatch
     assert until(lambda: not any(alive(pid) for pid in pids))
 
 
+def test_a_keeper_that_takes_no_hint_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PATIENCE", 0.1)
+    keeper = subprocess.Popen(["sh", "-c", "trap '' TERM; echo; while :; do sleep 0.05; done"], stdout=subprocess.PIPE)
+    assert keeper.stdout is not None
+    keeper.stdout.readline()
+
+    module._wait(keeper)
+
+    keeper.stdout.close()
+    assert keeper.returncode == -signal.SIGKILL
+
+
 def test_a_launcher_that_cannot_be_started_says_so() -> None:
     ran = Ran(Launcher(ENVIRON, python="/no/python"), command("true"))
 
