@@ -26,7 +26,8 @@ def missing(grant: Grant, parent: Mapping[str, str], *, refers: tuple[str, ...] 
         return f"{grant.child}: only the session gives it; see %mcc_session"
     if refers:
         listed = ", ".join(refers)
-        return f"{grant.child}: set {listed} before the kernel starts or with %env, and declare the tool again"
+        nearest = _nearest(refers[0], parent)
+        return f"{grant.child}: set {listed} before the kernel starts or with %env, and declare the tool again{nearest}"
     if empty_in:
         return f"{grant.child}: {empty_in} gives it without a value; write one there"
     instead = "it" if grant.child == grant.parent else grant.child

@@ -176,7 +176,9 @@ class Functions:
             return "fresh: true"
         if not sys.platform.startswith("linux"):
             return "only Linux forks safely"
-        return "its session is larger than a variable may be" if request.files else None
+        if "MCC_SESSION_FILE" in request.files:
+            return "its session is larger than a variable may be"
+        return "its secret files are there for one call only" if request.files else None
 
     def _process(self, request: Request, stop: Stop) -> _Process | Exit:
         frame: dict[str, Any] = marshal.loads(request.payload or b"")  # noqa: S302 - we wrote it
