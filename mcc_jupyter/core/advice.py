@@ -37,7 +37,7 @@ def missing(grant: Grant, parent: Mapping[str, str], *, refers: tuple[str, ...] 
 
 def unresolved(name: str) -> str:
     """What to do where a value is a reference to a secret store."""
-    return f"{name}: nothing in this version resolves a reference like op://…; start the kernel with the resolved value"
+    return f"{name}: nothing resolved this reference; start the kernel by `mcc-jupyter launch`"
 
 
 class _Nearest:
