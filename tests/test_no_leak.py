@@ -34,7 +34,7 @@ from tests.processes import environment
 VISIBLE = 6
 """Characters of a secret that may be shown."""
 
-NAMES = ("BY_PATTERN", "BY_GRANT", "IN_ENV", "IN_COMMAND", "IN_FILE", "IN_PARAM", "IN_HEADER", "IN_ERROR", "IN_SESSION", "AT_IMPORT")
+NAMES = ("BY_PATTERN", "BY_GRANT", "IN_ENV", "IN_COMMAND", "IN_FILE", "IN_PARAM", "IN_HEADER", "IN_SECRET", "IN_ERROR", "IN_SESSION", "AT_IMPORT")
 
 ENCODINGS = {
     "raw": lambda v: v,
@@ -96,6 +96,7 @@ TOOLS = """\
   exec: 'printf %s {{{{ secret | quote }}}} | python {folder}/printer.py -'
   params: [{{name: secret, override: '${{IN_PARAM}}'}}]
 - {{name: in_header, curl: '-sS -H "Authorization: Bearer ${{IN_HEADER}}" http://127.0.0.1:{port}/'}}
+- {{name: in_secret, exec: 'python {folder}/printer.py - < "$THE_FILE"', secret_files: {{THE_FILE: '${{IN_SECRET}}'}}}}
 - {{name: exits, exec: 'printf "%s\\n" "$IN_ERROR" >&2; exit 3'}}
 - {{name: fails, fn: functions.fails, required_env: [IN_ERROR], env: {{PYTHONPATH: '{folder}'}}}}
 - {{name: keeps, fn: functions.keeps, required_env: [IN_SESSION], env: {{PYTHONPATH: '{folder}'}}}}
@@ -147,7 +148,7 @@ class World:
 
     def cells(self) -> list[str]:
         tools = TOOLS.format(folder=self.folder, port=self.port)
-        calls = [f"%mcc_call {name}" for name in ("by_pattern", "by_grant", "in_env", "in_command", "in_file", "in_param", "in_header", "exits", "keeps")]
+        calls = [f"%mcc_call {name}" for name in ("by_pattern", "by_grant", "in_env", "in_command", "in_file", "in_param", "in_header", "in_secret", "exits", "keeps")]
         return [
             "%load_ext mcc_jupyter\nimport logging\nlogging.basicConfig(level=logging.DEBUG, filename='debug.log')\nlogging.debug('begun')",
             "%%mcc_tool\n" + tools,
@@ -322,8 +323,9 @@ def test_the_tools_ran_and_printed_what_was_searched_for(world: World) -> None:
     for exit in ("notebook", "messages"):
         text = world.exits[exit]
         marks = {name for name in NAMES if f"[redacted:{name}" in text}
-        assert marks == {*NAMES} - {"IN_ENV"}
+        assert marks == {*NAMES} - {"IN_ENV", "IN_SECRET"}
         assert "[redacted:OTHER]" in text
+        assert text.count("[redacted:THE_FILE]") >= len(ENCODINGS)
         assert text.count("[redacted:BY_GRANT]") >= 2 * len(ENCODINGS)
         assert "failed with exit code 3" in text
         assert "ValueError" in text

@@ -60,7 +60,8 @@ def introspect(
     batches: dict[object, list[tuple[Tool, Resolution]]] = {}
     for tool, resolution in pairs:
         python = tool.python.value if tool.python is not None else interpreter
-        world = (python, tool.cwd.value, tool.limits, tool.isolation, command.digest(resolution, _KEY))
+        files = tuple(tool.secret_files.items())
+        world = (python, tool.cwd.value, tool.limits, tool.isolation, files, command.digest(resolution, _KEY))
         batches.setdefault(world, []).append((tool, resolution))
     tools: list[Tool] = []
     problems: list[Problem] = []
