@@ -183,7 +183,7 @@ def test_a_thread_may_go_on_after_its_cell(kernel: Kernel) -> None:
     assert "".join(texts) == f"late {SHOWN}\n"
 
 
-def test_a_picture_is_left_as_it_is(kernel: Kernel) -> None:
+def test_LEAK_16_a_picture_is_left_as_it_is(kernel: Kernel) -> None:
     ran = kernel.fine("display({'image/png': base64.b64encode(token.encode()).decode()}, raw=True)")
     [picture] = [content["data"]["image/png"] for _, kind, content in ran.messages if kind == "display_data"]
 
