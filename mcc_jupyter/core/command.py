@@ -317,7 +317,7 @@ def _function_request(
 def _call_frame(
     tool: Tool, body: Function, arguments: Mapping[str, object], store: Mapping[str, object]
 ) -> dict[str, object]:
-    plain: dict[str, object] = json.loads(encode(dict(arguments)))
+    plain: dict[str, object] = json.loads(encode(dict(arguments))) if arguments else {}
     return {
         "mode": "call",
         **_target(body),

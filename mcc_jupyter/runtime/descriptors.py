@@ -18,7 +18,10 @@ from collections.abc import Iterable
 CHUNK = 64 * 1024
 """Bytes of one read: what a pipe holds."""
 _WIDE = 4 * CHUNK
-NOSIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
+NOSIGNAL = int(getattr(socket, "MSG_NOSIGNAL", 0))
+NOWAIT = int(socket.MSG_DONTWAIT)
+PEEK = int(socket.MSG_PEEK)
+"""Plain numbers: to put flags together makes an enumeration's member each time."""
 
 _NOEXEC_SEAL = 8  # MFD_NOEXEC_SEAL, which os does not know yet
 _PIECE_MS = 1
@@ -59,7 +62,7 @@ def sockets(ancillary: Iterable[tuple[int, int, bytes]]) -> list[socket.socket]:
 def post(call: socket.socket, orders: bytes) -> None:
     """Never blocks: the supervisor may have ended, and this may be a signal handler."""
     with contextlib.suppress(OSError):
-        call.send(orders, NOSIGNAL | socket.MSG_DONTWAIT)
+        call.send(orders, NOSIGNAL | NOWAIT)
 
 
 def rest_of_line(fd: int) -> bytes:

@@ -112,7 +112,8 @@ class Stop:
     def _attach(self, call: socket.socket) -> None:
         with self._lock:
             self._calls.append(call)
-            post(call, self._orders)
+            if self._orders:
+                post(call, self._orders)
 
     def _detach(self, call: socket.socket) -> None:
         with self._lock, contextlib.suppress(ValueError):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..core.command import Request
-from .descriptors import NOSIGNAL, send, socketpair, umask
+from .descriptors import NOSIGNAL, NOWAIT, PEEK, send, socketpair, umask
 from .supervised import Call, Exit, Sink, Stop, Supply
 
 OF_A_CALL = ("MCC_CTX", "MCC_SESSION_FILE")
@@ -202,11 +202,11 @@ class Forked(Call):
         if self.sinks or self.expected or self.answer is None or not self.answer.complete:
             return
         with contextlib.suppress(OSError):
-            self.watch.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+            self.watch.recv(1, PEEK | NOWAIT)
             return  # there is something to say about its end
         status = b""
         with contextlib.suppress(OSError):
-            status = self.call.recv(1, socket.MSG_DONTWAIT)
+            status = self.call.recv(1, NOWAIT)
         self.running = not status
         self.report = {"status": status[0] << 8, "stopped": None, "notes": [], "error": None} if status else None
 
