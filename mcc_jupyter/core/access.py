@@ -142,17 +142,21 @@ def _parent(item: str) -> str:
     return item.partition(" (from ")[2].removesuffix(")") or item
 
 
-class _Any(Mapping[str, str]):
-    """A parent that has every variable."""
+class Everything(dict[str, str]):
+    """A parent that has every variable, each with the same made-up value: for what is decided by names alone."""
 
-    def __getitem__(self, name: str) -> str:
-        return ""
+    def __init__(self, value: str) -> None:
+        super().__init__()
+        self._value = value
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
+    def __contains__(self, name: object) -> bool:
+        return True
 
-    def __len__(self) -> int:
-        return 0
+    def __missing__(self, name: str) -> str:
+        return self._value
+
+    def get(self, name: str, default: object = None) -> str:  # noqa: ARG002
+        return self._value
 
 
 def _expanded(tool: Tool) -> Iterator[str]:
@@ -167,7 +171,7 @@ def _expanded(tool: Tool) -> Iterator[str]:
     shell = tool.body.shell if isinstance(tool.body, Curl) else tool.body
     for text in (shell, tool.transform):
         if isinstance(text, Shell):
-            prepared = prepare(text.written, provided=provided, parent=_Any(), params={})
+            prepared = prepare(text.written, provided=provided, parent=Everything(""), params={})
             yield from (reference.name for reference in prepared.references)
 
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -53,8 +54,8 @@ class Change:
 
 def named(tools: Mapping[str, Tool]) -> dict[str, Tool]:
     """Tools by key → the same by name, but by key where several have the name."""
-    names = [tool.name for tool in tools.values()]
-    return {tool.name if names.count(tool.name) == 1 else key: tool for key, tool in tools.items()}
+    names = Counter(tool.name for tool in tools.values())
+    return {tool.name if names[tool.name] == 1 else key: tool for key, tool in tools.items()}
 
 
 def compare(old: Lock, new: Lock) -> list[Change]:

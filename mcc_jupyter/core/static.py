@@ -26,7 +26,7 @@ _OURS = frozenset("mcc_tool mcc_sh mcc_load".split())
 _TELLING = re.compile(r"mcc_(?:tool|sh|load|jupyter)\b|@\s*(?:\w+\s*\.\s*)*tool\b|run_(?:\w+_magic|cell)\b")
 """What a code that declares something holds."""
 
-_LINE = re.compile(r"\s*(?:[\w.,\s]+=\s*)?%(?:(?:time|timeit|prun)\s+%?)?(mcc_load|run|alias_magic)\b(.*)", re.S)
+_LINE = re.compile(r"\s*(?:[\w.,\s]+=\s*)?%(?:(?:time|timeit|prun)\s+%?)?(mcc_load|run|alias_magic)(?=\s|$)(.*)", re.S)
 _RUN_OPTIONS = re.compile(r"-[A-Za-z]\d*")
 _LONGEST = 1_000_000
 """Characters of one cell or module that are read as code."""
@@ -148,10 +148,8 @@ class Reader:
             read()
         except DeclarationError as error:
             self.problems += [problem.under(where) if where else problem for problem in error.problems]
-        except (RecursionError, MemoryError):
+        except (RecursionError, MemoryError, ValueError):
             self._wrong(where, "is nested too deep to be read")
-        except ValueError:
-            self._wrong(where, "holds what no text of a program can be")
 
     # ---- a cell
 

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..core.access import Access, access, made, printable
+from ..core.access import Access, Everything, access, made, printable
 from ..core.clients import free_texts
 from ..core.declare import Declared, Place, declare
 from ..core.errors import DeclarationError, Problem
@@ -61,24 +61,6 @@ class Checked:
     changes: list[Change]
     lock: dict[str, dict[str, Access]]
     """What the lock is after an update."""
-
-
-class _Asked(Mapping[str, str]):
-    """A parent that has no variable, or one that has *value* for each; neither is any real one."""
-
-    def __init__(self, value: str | None) -> None:
-        self._value = value
-
-    def __getitem__(self, name: str) -> str:
-        if self._value is None:
-            raise KeyError(name)
-        return self._value
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
 
 
 def read_lock(path: str) -> Lock | None:
@@ -241,7 +223,10 @@ class _Reading:
                 own = file.written.startswith(("/", "~")) and os.path.relpath(absolute, self.folder).startswith("..")
                 known = printable(file.written) if own else self._name(absolute)
                 self._add(name, LOADED, made({"loads": [known]}))
-                yield absolute, known
+                if os.path.lexists(absolute):
+                    yield absolute, known
+                else:
+                    self._wrong(place, f"{file.written}: file not found")
 
     def _declare(self, item: Declaration, name: str, places: dict[str, str], expected: bool) -> None:
         declared = _declared(item.document, name)
@@ -289,14 +274,24 @@ def _source_of(tool: Tool) -> Function:
 
 
 def _declared(document: object, name: str) -> Declared:
-    """The tools of *document* for any parent."""
-    places = [Place(_Asked(value), DEFAULT_FLOOR, "/", "/", Origin("file", name)) for value in (None, _NUMBER)]
-    declared = declare(document, places[0])
-    if declared.problems:
-        # A limit that refers to a variable must be a number to be read.
-        other = declare(document, places[1])
-        declared = other if len(other.problems) < len(declared.problems) else declared
-    return declared
+    """The tools of *document*, whatever the parent has."""
+    place = Place({}, DEFAULT_FLOOR, "/", "/", Origin("file", name))
+    declared = declare(document, place)
+    if not declared.problems:
+        return declared
+    # A limit that refers to a variable must be a number to be read. What is wrong for both parents is wrong.
+    other = declare(document, replace(place, parent=Everything(_NUMBER)))
+    known = {tool.key for tool in declared.tools}
+    wrong = {_tool_at(problem) for problem in other.problems}
+    both = [problem for problem in declared.problems if problem in other.problems]
+    told = {_tool_at(problem) for problem in both}
+    for_one = (problem for problem in declared.problems if _tool_at(problem) in wrong - told)
+    return Declared((*declared.tools, *(tool for tool in other.tools if tool.key not in known)), (*both, *for_one))
+
+
+def _tool_at(problem: Problem) -> str:
+    """Which tool of the document a problem is about."""
+    return problem.path.partition("]")[0] if problem.path.startswith("tools[") else ""
 
 
 def _home(written: str, home: str | None) -> str:

@@ -96,7 +96,9 @@ def write_file(path: str, text: str) -> None:
     target = os.path.realpath(path)
     made = None
     try:
-        before = os.stat(target) if os.path.exists(target) else None
+        before = None
+        with contextlib.suppress(FileNotFoundError):
+            before = os.stat(target)
         descriptor, made = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".mcc-")
         with open(descriptor, "wb") as file:
             with contextlib.suppress(PermissionError):  # another owner's file that the group may write

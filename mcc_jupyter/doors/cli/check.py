@@ -77,10 +77,8 @@ def _tell(checked: Checked) -> None:
 
 def _message(checked: Checked, options: argparse.Namespace, *, there: bool) -> str:
     """What to do now."""
-    if checked.read.problems:
-        return "not written, because not everything could be read" if options.update else ""
     if options.update:
-        return ""
+        return "not written, because not everything could be read" if checked.read.problems else ""
     if not there:
         return "there is no lock yet; write it with `mcc-jupyter check --update`, review it and commit it"
     if any(change.wider for change in checked.changes):
