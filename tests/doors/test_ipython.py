@@ -658,17 +658,17 @@ def test_a_report_is_the_same_in_two_runs(notebook: Notebook) -> None:
 
 def test_a_diff_tells_what_a_declaration_changes(notebook: Notebook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    notebook.declare("name: t\nexec: x\nrequired_env: [HOST_NAME]\n")
-    assert notebook.fine("%mcc_diff t").out == "t +exec tool\nt +HOST_NAME required\n"
-    notebook.declare("name: t\nexec: x\nenv_passthrough: [GITHUB_TOKEN]\nrequired_env: [HOST_NAME]\n")
-    assert notebook.fine("%mcc_diff").out == "t +GITHUB_TOKEN passthrough\n"
-    notebook.declare("name: t\nexec: x\nenv_passthrough: [GITHUB_TOKEN]\nrequired_env: [HOST_NAME]\n")
-    assert notebook.fine("%mcc_diff t").out == "nothing changed\n"
+    notebook.declare("name: dt\nexec: x\nrequired_env: [HOST_NAME]\n")
+    assert notebook.fine("%mcc_diff dt").out == "dt +exec tool\ndt +HOST_NAME required\n"
+    notebook.declare("name: dt\nexec: x\nenv_passthrough: [GITHUB_TOKEN]\nrequired_env: [HOST_NAME]\n")
+    assert notebook.fine("%mcc_diff").out == "dt +GITHUB_TOKEN passthrough\n"
+    notebook.declare("name: dt\nexec: x\nenv_passthrough: [GITHUB_TOKEN]\nrequired_env: [HOST_NAME]\n")
+    assert notebook.fine("%mcc_diff dt").out == "nothing changed\n"
 
-    notebook.fails("%mcc_diff t --lock", DeclarationError, f"{tmp_path}/mcc.lock: there is no such lock; write it with `mcc-jupyter check --update`")
-    (tmp_path / "mcc.lock").write_text('version = 1\n[files."nb.ipynb".t]\ntool = ["exec"]\nrequired = ["HOST_NAME"]\ngroups = ["public"]\n')
-    assert notebook.fine("%mcc_diff t --lock").out == "t +GITHUB_TOKEN passthrough\n"
-    assert notebook.fine("%mcc_diff --lock=mcc.lock").out == "t +GITHUB_TOKEN passthrough\n"
+    notebook.fails("%mcc_diff dt --lock", DeclarationError, f"{tmp_path}/mcc.lock: there is no such lock; write it with `mcc-jupyter check --update`")
+    (tmp_path / "mcc.lock").write_text('version = 1\n[files."nb.ipynb".dt]\ntool = ["exec"]\nrequired = ["HOST_NAME"]\ngroups = ["public"]\n')
+    assert notebook.fine("%mcc_diff dt --lock").out == "dt +GITHUB_TOKEN passthrough\n"
+    assert notebook.fine("%mcc_diff --lock=mcc.lock").out == "dt +GITHUB_TOKEN passthrough\n"
 
 
 @pytest.mark.parametrize("body", ["name: t\nexec: x\nenv: {A: b}\nenv_passthrough: ['AWS_*', GITHUB_TOKEN]\n", "name: t\nfn: json:loads\nenv: {PYTHONPATH: /nowhere}\n", "name: t\nexec: x\nenv_passthrough: true\n"], ids=["exec", "fn", "all"])

@@ -51,7 +51,7 @@ def _check(parent: Mapping[str, str], options: argparse.Namespace) -> int:
     else:
         if lock is not None or options.update:
             for change in checked.changes:
-                print(f"{change.file}: {change}")
+                print(f"{change.file}: {change}", flush=True)  # before what stderr says of it, also in a CI job's log
         _tell(checked)
     message = _message(checked, options, there=lock is not None)
     if message:
