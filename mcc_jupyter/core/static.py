@@ -2,7 +2,7 @@
 
 1. Nothing is executed, imported or compiled: YAML is parsed, Python is read into its syntax tree.
 2. What may be a declaration and cannot be read is a problem with its cell and line, never left out.
-3. A ``tool`` that plainly comes from another package is none of ours.
+3. A ``tool`` that comes from another package is none of ours; the first of each name is noted.
 """
 
 from __future__ import annotations
@@ -14,14 +14,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from .access import printable
 from .cell import parse_cell, parse_sh
 from .errors import DeclarationError, Problem
 from .standalone import MAGIC, is_tool, parse_code
+from .static_names import Origins, root
 
 _BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)*")
-_WRAPPING = frozenset("capture time timeit prun memit mprun lprun".split())
+_WRAPPING = frozenset("capture debug time timeit prun memit mprun lprun".split())
 """Cell magics that run the rest of the cell as a cell."""
 
+_ELSEWHERE = frozenset(
+    """! HTML R SVG bash bigquery cmd cython file html javascript js latex markdown perl pypy python python2 python3
+    ruby script sh sql svg sx system writefile""".split()
+)
+"""Cell magics whose cell never reaches this kernel as code."""
+
+_RUNNING = frozenset("run_cell run_cell_async ex magic".split())
 _OURS = frozenset("mcc_tool mcc_sh mcc_load".split())
 _TELLING = re.compile(r"mcc_(?:tool|sh|load|jupyter)\b|@\s*(?:\w+\s*\.\s*)*tool\b|run_(?:\w+_magic|cell)\b")
 """What a code that declares something holds."""
@@ -50,58 +59,6 @@ class Declaration:
     """A function whose source stands in the code."""
 
 
-@dataclass(slots=True)
-class Origins:
-    """Where the names of a notebook come from, as far as its code tells: from this package, or from elsewhere."""
-
-    ours: set[str] = field(default_factory=set)
-    elsewhere: set[str] = field(default_factory=set)
-
-    def learn(self, tree: ast.Module) -> None:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    self._bind(alias.asname or alias.name.partition(".")[0], _is_ours(alias.name))
-            elif isinstance(node, ast.ImportFrom):
-                for alias in node.names:
-                    ours = _is_ours(node.module or "")
-                    for name in ("tool", "load") if alias.name == "*" and ours else (alias.asname or alias.name,):
-                        self._bind(name, ours)
-            elif isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
-                self._bind(node.name, False)
-            elif isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
-                ours = any(self._tells(part) for part in ast.walk(node.value))
-                plain = not isinstance(node.value, ast.Call) or "mcc_jupyter" in ast.dump(node.value)
-                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                    for part in ast.walk(target):
-                        if isinstance(part, ast.Name):
-                            # What a call of ours gives is a value; only of a `tool` it may be one that declares.
-                            self._bind(part.id, ours and (plain or part.id == "tool"))
-
-    def _bind(self, name: str, ours: bool) -> None:
-        (self.ours if ours else self.elsewhere).add(name)
-
-    def _tells(self, part: ast.AST) -> bool:
-        if isinstance(part, ast.Constant):
-            return isinstance(part.value, str) and _is_ours(part.value)
-        return isinstance(part, ast.Name) and part.id in self.ours
-
-    def may_be_ours(self, node: ast.expr) -> bool:
-        """Whether the name that *node* begins with may come from this package."""
-        root = _root(node)
-        return root in self.ours or root not in self.elsewhere
-
-
-def _is_ours(module: str) -> bool:
-    return module.partition(".")[0] == "mcc_jupyter"
-
-
-def _root(node: ast.AST) -> str:
-    while isinstance(node, ast.Attribute | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
 class Reader:
     """Collects the declarations of one notebook or module, and what of it cannot be read."""
 
@@ -110,9 +67,11 @@ class Reader:
         self.problems: list[Problem] = []
         self.excused: list[Problem] = []
         """Mistakes in cells whose author expects an error, by their tag ``raises-exception``: they declare nothing."""
+        self.notes: list[str] = []
         self.expected: set[str] = set()
         """Those cells."""
         self._origins = Origins()
+        self._noted: set[str] = set()
 
     def notebook(self, document: object) -> None:
         """The code cells of a notebook, counted from the top with all others."""
@@ -164,12 +123,13 @@ class Reader:
         magic, _, line = first.rstrip().partition(" ")
         if magic[2:] in _WRAPPING:
             return self._cell(where, body, shift + 1)
-        self._guarded(where, lambda: self._magic(magic[2:], line, body, where))
+        if magic in ("%%mcc_tool", "%%mcc_sh"):
+            self._guarded(where, partial(self._magic, magic[2:], line, body, where))
+        elif magic[2:] not in _ELSEWHERE and _TELLING.search(body):
+            self._wrong(where, f"may declare a tool under `{printable(magic[:40])}`, of which nothing is known here")
         return []
 
     def _magic(self, magic: str, line: str, body: str, where: str) -> None:
-        if magic not in ("mcc_tool", "mcc_sh"):
-            return
         try:
             document = parse_cell(line, body) if magic == "mcc_tool" else parse_sh(line, body)
         except DeclarationError as error:
@@ -224,12 +184,13 @@ class Reader:
             else:
                 self.found.append(Declaration("%mcc_load", place, paths=tuple(words)))
         else:
-            paths = [word for word in words if not _RUN_OPTIONS.fullmatch(word)][:1]
-            if paths and any(mark in paths[0] for mark in "${"):
+            paths = tuple(word for word in words if not _RUN_OPTIONS.fullmatch(word))[:1]
+            if "-m" in words:
+                self._wrong(place, f"a module {_NOT_READ}; run its file", "%run")
+            elif paths and any(mark in paths[0] for mark in "${"):
                 self._wrong(place, _LITERAL, "%run")
             elif paths:
-                path = paths[0] if paths[0].endswith((".py", ".ipy", ".ipynb")) else f"{paths[0]}.py"
-                self.found.append(Declaration("%run", place, paths=(path,), runs=True))
+                self.found.append(Declaration("%run", place, paths=paths, runs=True))
 
     # ---- Python
 
@@ -239,9 +200,12 @@ class Reader:
             if isinstance(node, _FUNCTIONS):
                 for decorator in node.decorator_list:
                     decorators.add(id(decorator))
+                    place = _at(where, decorator, shift)
                     if is_tool(decorator) and self._origins.may_be_ours(decorator):
-                        place = _at(where, decorator, shift)
                         self._guarded(place, partial(self._function, node.name, decorator, place))
+                    elif is_tool(decorator) and root(decorator) not in self._noted:
+                        self._noted.add(root(decorator))
+                        self.notes.append(f"{place}: `{root(decorator)}` comes from elsewhere; its tools are not read")
         for call in ast.walk(tree):
             if isinstance(call, ast.Call) and id(call) not in decorators:
                 place = _at(where, call, shift)
@@ -256,15 +220,17 @@ class Reader:
         method = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         if method in ("run_cell_magic", "run_line_magic"):
             self._run_magic(call, place, method)
-        elif method in ("run_cell", "magic") and _root(call) == "get_ipython":
+        elif method in _RUNNING and self._origins.is_shell(call.func):
             text = _text(call.args[0]) if call.args else None
             if text is None:
                 self._wrong(place, _LITERAL, f"get_ipython().{method}")
             else:
-                inner = self._cell(place, text if method == "run_cell" else f"%{text.lstrip('%')}", 0)
+                inner = self._cell(place, f"%{text.lstrip('%')}" if method == "magic" else text, 0)
                 for where, tree, shift in inner:
                     self._tree(where, tree, shift)
-        elif method == "load" and self._is_of_ours(call.func):
+        elif method in ("toolbox", "toolbox_for") and self._origins.is_ours(call.func):
+            self._wrong(place, f"what a toolbox declares {_NOT_READ}; use a cell, `@tool` or a file")
+        elif method == "load" and self._origins.is_ours(call.func):
             paths = tuple(path for path in map(_text, call.args) if path is not None)
             if call.keywords or len(paths) != len(call.args):
                 self._wrong(place, _LITERAL, "mcc.load")
@@ -277,12 +243,7 @@ class Reader:
         """``tool(f)``, or ``tool(**fields)(f)``, of our own ``tool``."""
         named = call.func.func if isinstance(call.func, ast.Call) else call.func
         applied = isinstance(call.func, ast.Call) or bool(call.args)
-        return applied and is_tool(named) and self._is_of_ours(named)
-
-    def _is_of_ours(self, node: ast.expr) -> bool:
-        """A name of this package, or an attribute of it: not of what its calls give, nor of ``mcc.tools``."""
-        owner = node.value if isinstance(node, ast.Attribute) else node
-        return isinstance(owner, ast.Name) and owner.id in self._origins.ours
+        return applied and is_tool(named) and self._origins.is_ours(named)
 
     def _run_magic(self, call: ast.Call, place: str, method: str) -> None:
         texts = [_text(item) for item in call.args] + [_text(item.value) for item in call.keywords]

@@ -36,6 +36,7 @@ LOADED = "%mcc_load"
 _SH = "%%mcc_sh"
 _NUMBER = "1"
 _CODE = (".py", ".ipy")
+NOTEBOOK, CODE, TOOLS = "notebook", "code", "tools"
 _LEFT_OUT = frozenset({"node_modules", "site-packages", "__pycache__"})
 
 
@@ -138,7 +139,7 @@ class _Reading:
         self.folder = folder
         self.home = home
         self.read = Read()
-        self.seen: set[str] = set()
+        self.seen: set[tuple[str, str]] = set()
         self.warned: dict[str, None] = {}
 
     def result(self) -> Read:
@@ -174,17 +175,19 @@ class _Reading:
 
     # ---- one file
 
-    def file(self, path: str, name: str) -> None:
-        if path in self.seen:
+    def file(self, path: str, name: str, kind: str = "") -> None:
+        """*kind*: as what a notebook uses the file; else its name tells."""
+        kind = kind or (NOTEBOOK if is_notebook(path) else CODE if path.endswith(_CODE) else TOOLS)
+        if (path, kind) in self.seen:
             return
-        self.seen.add(path)
+        self.seen.add((path, kind))
         reader = Reader()
         before = len(self.read.problems)
         try:
-            if is_notebook(path):
+            if kind == NOTEBOOK:
                 _regular(path, name, LARGEST_NOTEBOOK)
                 reader.notebook(notebook_file(path, name))
-            elif path.endswith(_CODE):
+            elif kind == CODE:
                 reader.module(_text(name, path))
             else:
                 _regular(path, name, LARGEST_FILE)
@@ -194,6 +197,7 @@ class _Reading:
             self.read.problems += error.problems
         self.read.problems += [problem.under(name) for problem in reader.problems]
         self.read.notes += [_excused(problem.under(name)) for problem in reader.excused]
+        self.read.notes += [f"{name}: {note}" for note in reader.notes]
         places: dict[str, str] = {}
         for item in reader.found:
             if not item.paths:
@@ -201,17 +205,17 @@ class _Reading:
         loads = [pair for item in reader.found if item.paths for pair in self._loads(item, path, name)]
         if len(self.read.problems) > before:
             self.read.failed.add(name)
-        for absolute, known in loads:
-            self.file(absolute, known)
+        for absolute, known, kind in loads:
+            self.file(absolute, known, kind)
 
-    def _loads(self, item: Declaration, path: str, name: str) -> Iterator[tuple[str, str]]:
-        """The files that a declaration loads or runs: where each is, and what the lock calls it."""
+    def _loads(self, item: Declaration, path: str, name: str) -> Iterator[tuple[str, str, str]]:
+        """The files that a declaration loads or runs: where each is, what the lock calls it, and as what it is used."""
         place = f"{name}: {item.where}"
         for written in item.paths:
             folder = os.path.dirname(path)
             try:
                 if item.runs:
-                    files = [ToolFile(written, os.path.join(folder, _home(written, self.home)))]
+                    files = [_run_file(written, os.path.join(folder, _home(written, self.home)))]
                 else:
                     files = tool_files(written, folder=folder, home=self.home)
             except DeclarationError as error:
@@ -224,7 +228,8 @@ class _Reading:
                 known = printable(file.written) if own else self._name(absolute)
                 self._add(name, LOADED, made({"loads": [known]}))
                 if os.path.lexists(absolute):
-                    yield absolute, known
+                    runs = NOTEBOOK if is_notebook(absolute) else CODE
+                    yield absolute, known, runs if item.runs else TOOLS
                 else:
                     self._wrong(place, f"{file.written}: file not found")
 
@@ -292,6 +297,12 @@ def _declared(document: object, name: str) -> Declared:
 def _tool_at(problem: Problem) -> str:
     """Which tool of the document a problem is about."""
     return problem.path.partition("]")[0] if problem.path.startswith("tools[") else ""
+
+
+def _run_file(written: str, path: str) -> ToolFile:
+    """``%run`` takes a file by any name, and adds ``.py`` where there is none."""
+    end = "" if os.path.isfile(path) or path.endswith((*_CODE, ".ipynb")) else ".py"
+    return ToolFile(written + end, path + end)
 
 
 def _home(written: str, home: str | None) -> str:

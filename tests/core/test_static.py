@@ -61,7 +61,10 @@ def test_a_cell_around_a_cell_is_looked_into(magic: str) -> None:
         '"""\n%mcc_load a.yaml\n"""',
         "%mcc_loads a.yaml",
         "%mcc_load?",
-        "%%mcc_tool?",
+        "%%mcc_tool?\nx",
+        "%%px\nx = 1",
+        "%%sql\nselect mcc_tool",
+        "import mcc_jupyter as mcc\nmcc.tools.load(x)\nmcc.tools.tool(x)\nmcc.session.load(x)",
         "%%mcc_tools t\necho",
         "!%mcc_load a.yaml",
         "ip.run_line_magic('matplotlib', x)",
@@ -142,6 +145,13 @@ def test_a_tool_of_another_package_is_none_of_ours(source: str, declares: bool) 
     assert read(code(source)) == ([("@tool f", f"cell 1, line {source.count(chr(10))}")] if declares else [], [])
 
 
+def test_the_first_tool_of_another_package_is_noted() -> None:
+    found = reader(code("from langchain.tools import tool\n@tool\ndef f(): ...\n@tool\ndef g(): ..."), code("mcp = FastMCP()\n@mcp.tool()\ndef h(): ..."))
+
+    assert found.found == []
+    assert found.notes == ["cell 1, line 2: `tool` comes from elsewhere; its tools are not read", "cell 2, line 2: `mcp` comes from elsewhere; its tools are not read"]
+
+
 def test_a_name_may_be_bound_in_another_cell() -> None:
     assert read(code("@tool\ndef f(): ..."), code("from langchain.tools import tool")) == ([], [])
     assert read(code("p.load('a.yaml')"), code("p = mcc"), code("import mcc_jupyter as mcc"))[0] == [("mcc.load", "cell 1, line 1")]
@@ -158,11 +168,12 @@ def test_a_name_may_be_bound_in_another_cell() -> None:
         ("%mcc_load a.yaml\nthis is no Python", [("%mcc_load", "cell 1, line 1", ("a.yaml",), False)]),
         ("%mcc_load {x}.yaml", [("%mcc_load", "cell 1, line 1", ("{x}.yaml",), False)]),
         ("%run -i other.py --flag", [("%run", "cell 1, line 1", ("other.py",), True)]),
-        ("%run other", [("%run", "cell 1, line 1", ("other.py",), True)]),
+        ("%run other", [("%run", "cell 1, line 1", ("other",), True)]),
         ("%run other.ipynb", [("%run", "cell 1, line 1", ("other.ipynb",), True)]),
         ("import mcc_jupyter as mcc\nmcc.load('a.yaml', 'b')\nmcc.load()\nmcc.tools.load(x)", [("mcc.load", "cell 1, line 2", ("a.yaml", "b"), False)]),
         ("from mcc_jupyter import load as l\nfrom mcc_jupyter import load\nload('a')", [("mcc.load", "cell 1, line 3", ("a",), False)]),
         ("get_ipython().run_line_magic('mcc_load', 'a.yaml')", [("%mcc_load", "cell 1, line 1", ("a.yaml",), False)]),
+        ("sh = get_ipython()\nsh.magic('mcc_load a.yaml')", [("%mcc_load", "cell 1, line 2, line 1", ("a.yaml",), False)]),
         ("get_ipython().magic('mcc_load a.yaml')", [("%mcc_load", "cell 1, line 1", ("a.yaml",), False)]),
         ("get_ipython().run_cell('\\n%mcc_load a.yaml')", [("%mcc_load", "cell 1, line 1, line 2", ("a.yaml",), False)]),
         ("ip.run_cell_magic('time', '', '%mcc_load a.yaml')", [("%mcc_load", "cell 1, line 1, line 2", ("a.yaml",), False)]),
@@ -204,6 +215,11 @@ def test_a_cell_magic_that_is_called_is_read() -> None:
         ("get_ipython().magic()", f"cell 1, line 1: get_ipython().magic: {LITERAL}"),
         ("%mcc_load", "cell 1, line 1: %mcc_load: write `%mcc_load PATH…`"),
         ("%mcc_load 'a.yaml", "cell 1, line 1: %mcc_load: a quote is not closed"),
+        ("%run -m module", f"cell 1, line 1: %run: a module {NOT_READ}; run its file"),
+        ("ip = get_ipython()\nip.ex(x)", f"cell 1, line 2: get_ipython().ex: {LITERAL}"),
+        ("from mcc_jupyter.doors.python import toolbox\ntoolbox().add({})", f"cell 1, line 2: what a toolbox declares {NOT_READ}; use a cell, `@tool` or a file"),
+        ("import mcc_jupyter.doors.python\nmcc_jupyter.doors.python.load(x)", f"cell 1, line 2: mcc.load: {LITERAL}"),
+        ("%%px --local\n@tool\ndef f(): ...", "cell 1: may declare a tool under `%%px`, of which nothing is known here"),
         ("%run $name", f"cell 1, line 1: %run: {LITERAL}"),
         ("%run {name}.py", f"cell 1, line 1: %run: {LITERAL}"),
         ("%alias_magic -c t mcc_tool", f"cell 1, line 1: %alias_magic: cells under another name {NOT_READ}; use the magic's own"),

@@ -321,3 +321,20 @@ def test_a_lock_that_is_a_folder_is_no_lock(tmp_path: Path) -> None:
         read_lock(str(tmp_path))
 
     assert str(caught.value) == f"{tmp_path}: file is a directory"
+
+
+def test_a_file_is_read_as_what_it_is_used_whatever_its_name(tmp_path: Path) -> None:
+    both = '{"name": "t", "exec": "echo", "env_passthrough": ["A"]}\n'
+    for name in ("both.py", "plain"):
+        (tmp_path / name).write_text(both)
+    (tmp_path / "code.yaml").write_text("@tool\ndef f(): ...\n")
+    (tmp_path / "lib.py").write_text("@tool\ndef g(): ...\n")
+    notebook(tmp_path / "a.ipynb", "%mcc_load both.py plain\n%run both.py\n%run code.yaml\n%run lib\n%run b.ipynb")
+    notebook(tmp_path / "b.ipynb", "from langchain.tools import tool\n@tool\ndef f(): ...")
+
+    found = checked(tmp_path, "a.ipynb")
+
+    assert problems(found) == []
+    assert {file: sorted(tools) for file, tools in found.lock.items() if file != "a.ipynb"} == {"both.py": ["t"], "code.yaml": ["f"], "lib.py": ["g"], "plain": ["t"]}
+    assert found.read.notes == ["b.ipynb: cell 1, line 2: `tool` comes from elsewhere; its tools are not read"]
+    assert checked(tmp_path, "a.ipynb", lock=found.lock).changes == []
