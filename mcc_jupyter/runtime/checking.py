@@ -103,8 +103,8 @@ def check(
     """
     known = {} if lock is None else lock
     read = read_files(paths, folder=folder, home=home, listed=() if paths else known, further=further)
-    gone = {file for file in known if file in read.lock or _covers(read, file)} - read.failed
-    now = {**{file: dict(tools) for file, tools in known.items() if file not in gone}, **read.lock}
+    kept = {file: dict(tools) for file, tools in known.items() if not _covers(read, file)}
+    now = {**kept, **read.lock}
     changes = [change for change in compare(known, now) if change.wider or change.file not in read.failed]
     return Checked(read, changes, now)
 

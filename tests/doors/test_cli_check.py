@@ -46,6 +46,10 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[
 def test_without_a_lock_it_fails_and_says_how_to_write_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys) == (1, [], ["mcc.lock: there is no lock yet; write it with `mcc-jupyter check --update`, review it and commit it"])
     assert not Path("mcc.lock").exists()
+    Path("nb.ipynb").unlink()
+    assert run(capsys)[0] == 1  # in CI a lock that is not there must not pass
+    assert run(capsys, "--update") == (0, [], [])
+    assert run(capsys) == (0, [], [])
 
 
 def test_an_update_writes_the_lock_and_then_all_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
