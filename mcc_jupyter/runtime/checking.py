@@ -50,8 +50,8 @@ class Read:
     problems: list[Problem] = field(default_factory=list)
     failed: set[str] = field(default_factory=set)
     """Files of which not all could be read: what they seem to have lost may only be out of sight."""
-    covered: list[str] = field(default_factory=list)
-    """The files and folders that were asked for, as the lock names them: what is gone from there is gone."""
+    covered: set[str] = field(default_factory=set)
+    """The files that were read and the folders that were asked for, as the lock names them: what they lost is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,8 @@ def check(
 
 
 def _covers(read: Read, file: str) -> bool:
-    return any(one in (".", file) or file.startswith(f"{one}/") for one in read.covered)
+    folders = file.split("/")
+    return not read.covered.isdisjoint({".", *("/".join(folders[:end]) for end in range(1, len(folders) + 1))})
 
 
 def read_files(
@@ -155,7 +156,7 @@ class _Reading:
         if name.startswith("../") or name == "..":
             self._wrong(path, f"is outside the folder of the lock; put {LOCK_NAME} above it")
             return
-        self.read.covered.append(name)
+        self.read.covered.add(name)
         for found in _walk(absolute, self.read.problems) if os.path.isdir(absolute) else [absolute]:
             self.file(found, self._name(found))
 
@@ -165,7 +166,7 @@ class _Reading:
         if os.path.lexists(path):
             self.file(os.path.abspath(path), file)
         else:
-            self.read.covered.append(file)
+            self.read.covered.add(file)
 
     def _name(self, absolute: str) -> str:
         return printable(os.path.relpath(absolute, self.folder).replace(os.sep, "/"))
@@ -181,6 +182,7 @@ class _Reading:
         if (path, kind) in self.seen:
             return
         self.seen.add((path, kind))
+        self.read.covered.add(name)
         reader = Reader()
         before = len(self.read.problems)
         try:
@@ -255,7 +257,7 @@ class _Reading:
 
     def tools(self, file: str, tools: Mapping[str, Tool]) -> None:
         """Tools that were read elsewhere."""
-        self.read.covered.append(file)
+        self.read.covered.add(file)
         for shown, tool in named(tools).items():
             self._add(file, shown, access(tool))
             self._warn(file, shown, tool)

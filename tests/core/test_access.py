@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcc_jupyter.core.access import FULL_COPY, KINDS, Access, access, includes, made, printable
-from mcc_jupyter.core.tool import Tool
+from mcc_jupyter.core.declare import Place, declare
+from mcc_jupyter.core.tool import DEFAULT_FLOOR, Curl, Origin, Tool
 
 PLAIN = {"tool": {"exec"}, "groups": {"public"}}
 
@@ -54,6 +55,25 @@ def test_the_access_of_a_tool_is_what_its_author_wrote(one: Callable[..., Tool],
     """The same for a parent that has the names and one that has none."""
     for parent in ({}, dict.fromkeys(("SECRET", "DB_PASSWORD", "X", "A", "TOKEN"), "7")):
         assert items(one(f"name: t\n{fields}", parent=parent)) == PLAIN | expected
+
+
+_fragments = st.lists(
+    st.sampled_from(
+        ["$A ", "${B} ", "'${C}' ", '"$D" ', "${E:-$F} ", "${G|${H}} ", "sh -c '${I}' ", "# $J\n", "cat <<X\n$K\nX\n", "cat <<'X'\n${L}\nX\n", "$(echo $M) ", "`echo ${N}` ", "${O%x} ", "$$P ", "| awk '${Q}' ", "; R=1 ", "$R "]
+    ),
+    min_size=1,
+    max_size=6,
+).map("".join)  # fmt: skip
+
+
+@given(_fragments, st.lists(_fragments, max_size=2), st.booleans())
+def test_whatever_a_declaration_takes_from_a_parent_is_in_its_access(script: str, env: list[str], curl: bool) -> None:
+    document = {"name": "t", "curl" if curl else "exec": f"-d x {script}", "env": {f"E{at}": text for at, text in enumerate(env)}}
+    parent = dict.fromkeys("ABCDEFGHIJKLMNOPQR", "7")
+    for tool in declare(document, Place(parent, DEFAULT_FLOOR, "/", None, Origin("cell", "c"))).tools:
+        shell = tool.body.shell if isinstance(tool.body, Curl) else tool.body
+        taken = {reference.name for reference in (*tool.references, *shell.references)}  # type: ignore[union-attr]
+        assert taken <= access(tool).of("references")
 
 
 def test_a_function_is_told_by_its_target_and_interpreter(one: Callable[..., Tool]) -> None:

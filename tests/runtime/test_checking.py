@@ -242,6 +242,16 @@ def test_what_was_not_asked_for_stays_in_the_lock(tmp_path: Path) -> None:
     assert told(checked(tmp_path, "sub", lock=lock)) == ["sub/c.ipynb: t -exec tool"]
 
 
+def test_a_file_that_is_loaded_and_has_no_tools_any_more_leaves_the_lock(tmp_path: Path) -> None:
+    notebook(tmp_path / "a.ipynb", "%mcc_load t.yaml")
+    (tmp_path / "t.yaml").write_text("[]\n")
+
+    found = checked(tmp_path, "a.ipynb", lock={"t.yaml": ONE})
+
+    assert told(found) == ["a.ipynb: %mcc_load +t.yaml file", "t.yaml: t -exec tool"]
+    assert list(found.lock) == ["a.ipynb"]
+
+
 def test_without_paths_all_that_the_lock_lists_is_read(tmp_path: Path) -> None:
     (tmp_path / "tools.yaml").write_text("{name: t, exec: echo, env_passthrough: [A]}\n")
     lock = {"tools.yaml": ONE, "gone.ipynb": ONE, "../gone.yaml": ONE}
