@@ -125,8 +125,10 @@ def _carriers(script: Script, types: dict[str, str]) -> Iterator[tuple[Tag, list
 
 
 def _assigned(tag: Tag) -> str:
-    """The shell variable that the word of *tag* is assigned to."""
+    """The shell variable that the word of *tag* is assigned to, also by a loop."""
     words = tag.command.words
+    if words and words[0].literal == "for" and tag.index > 1:
+        return words[1].literal or ""
     first = words[tag.index].pieces[0] if tag.index < len(words) and tag in words[tag.index].pieces else ""
     found = re.match(r"([A-Za-z_]\w*)=", first, re.A) if isinstance(first, str) else None
     return found[1] if found else ""

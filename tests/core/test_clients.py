@@ -44,6 +44,8 @@ Q = {"name": "q"}
         ("<<EOF\n{{ q }}\nEOF", []),
         ('Q={{ q | quote }}\npsql -c "$Q"', [("q", "psql")]),
         ('Q={{ q | quote }}\npsql -c "$OTHER"', []),
+        ('for f in a {{ q | quote }}; do git show "$f"; done', [("q", "git")]),
+        ("for {{ q | quote }}", []),
         ("psql -c 'select 1' > {{ q | quote }}", []),
         ("psql {% if q %}-c {{ q | quote }}{% endif %}", [("q", "psql")]),
         ("{% set x = q %}psql -c {{ x | quote }}", [("q", "psql")]),
