@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from .access import KINDS, Access, made
+from .access import KINDS, Access, made, printable
 from .errors import DeclarationError, Problem
 from .tool import Tool
 
@@ -109,13 +109,13 @@ def lock_of(document: object) -> dict[str, dict[str, Access]]:
         raise DeclarationError(Problem("", f"has {shown}, and this program reads version {VERSION} alone"))
     _only(document, ("version", "files"), "")
     return {
-        file: {tool: _access(items, f"{file}: {tool}") for tool, items in _mapping(tools, file).items()}
-        for file, tools in _mapping(document.get("files", {}), "files").items()
+        file: {tool: _access(items, f"{file}: {tool}") for tool, items in _mapping(tools, file)}
+        for file, tools in _mapping(document.get("files", {}), "files")
     }
 
 
 def _access(items: object, place: str) -> Access:
-    found = _mapping(items, place)
+    found = dict(_mapping(items, place))
     _only(found, KINDS, place)
     for kind, listed in found.items():
         if not isinstance(listed, list) or not all(isinstance(item, str) for item in listed):
@@ -123,16 +123,18 @@ def _access(items: object, place: str) -> Access:
     return made({kind: list(listed) for kind, listed in found.items() if isinstance(listed, list)})
 
 
-def _mapping(value: object, place: str) -> Mapping[str, object]:
+def _mapping(value: object, place: str) -> Iterator[tuple[str, object]]:
+    """The keys of a table, safe to show, with what they hold."""
     if not isinstance(value, Mapping):
         raise DeclarationError(Problem(place, "expected a table"))
-    return value
+    yield from ((printable(key), item) for key, item in value.items())
 
 
 def _only(found: Mapping[str, object], known: Mapping[str, object] | tuple[str, ...], place: str) -> None:
     for key in found:
         if key not in known:
-            raise DeclarationError(Problem(place, f"unknown key `{key}`; another version of this program wrote it"))
+            message = f"unknown key `{printable(key)}`; another version of this program wrote it"
+            raise DeclarationError(Problem(place, message))
 
 
 def conflict(text: str) -> int | None:

@@ -123,7 +123,9 @@ class Reader:
         magic, _, line = first.rstrip().partition(" ")
         if magic[2:] in _WRAPPING:
             return self._cell(where, body, shift + 1)
-        if magic in ("%%mcc_tool", "%%mcc_sh"):
+        if magic in ("%%mcc_tool", "%%mcc_sh") and len(body) > _LONGEST:
+            self._wrong(where, f"is longer than {_LONGEST} characters and is not read")
+        elif magic in ("%%mcc_tool", "%%mcc_sh"):
             self._guarded(where, partial(self._magic, magic[2:], line, body, where))
         elif magic[2:] not in _ELSEWHERE and _TELLING.search(body):
             self._wrong(where, f"may declare a tool under `{printable(magic[:40])}`, of which nothing is known here")

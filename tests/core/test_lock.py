@@ -142,6 +142,8 @@ def test_the_text_is_sorted_with_an_item_a_line_and_does_not_depend_on_the_order
         ("version = 1\n[files]\na = 3", "a: expected a table"),
         ("version = 1\n[files.a]\nt = 3", "a: t: expected a table"),
         ("version = 1\n[files.a.t]\nenvy = []", "a: t: unknown key `envy`; another version of this program wrote it"),
+        ('version = 1\n"\\u001b[2J" = 2', "unknown key `\\x1b[2J`; another version of this program wrote it"),
+        ('version = 1\n[files."\\u001b"]\nt = 3', "\\x1b: t: expected a table"),
         ("version = 1\n[files.a.t]\nenv = 'A'", "a: t: env: expected a list of texts"),
         ("version = 1\n[files.a.t]\nenv = [1]", "a: t: env: expected a list of texts"),
     ],

@@ -228,6 +228,7 @@ def test_a_cell_magic_that_is_called_is_read() -> None:
         ("@tool\ndef f(): ...\0", f"cell 1: may declare a tool and {NOT_READ}: the cell holds a character that no source can have; remove it"),
         ("@tool\ndef f(): ...\n" + "-" * 100_000 + "1", f"cell 1: may declare a tool and {NOT_READ}: nested too deep"),
         ("@tool\ndef f(): ...\nx = '" + "a" * 1_000_001 + "'", "cell 1: is longer than 1000000 characters and is not read"),
+        ("%%mcc_sh\n" + "a" * 1_000_001, "cell 1: is longer than 1000000 characters and is not read"),
         ("%%mcc_tool t\nname: x", "cell 1: the body is YAML; leave the first line at `%%mcc_tool`, without a name and options"),
         ("%%mcc_tool\nname: !!python/object/apply:os.system [x]", "cell 1: YAML line 2, column 7: a tag `!…` is not allowed; quote a text that begins with `!`"),
         ("%%mcc_tool\n" + "[" * 100_000, "cell 1: YAML line 2, column 1001: lists and mappings stand too deep inside each other, or an alias holds itself"),
