@@ -216,6 +216,7 @@ class _Draft:
             tool,
             references=tuple(self.substitution.references),
             unresolved=tuple(self.substitution.unresolved),
+            mentioned=tuple(self.substitution.mentioned),
             notes=tuple(dict.fromkeys(self.notes)),
         )
 

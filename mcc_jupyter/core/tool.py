@@ -200,6 +200,8 @@ class Tool:
     """Every reference of every field but command texts: what SPEC 3.5 compares and SPEC 8.1 redacts."""
     unresolved: tuple[str, ...] = ()
     """Names that a string field refers to and that the parent did not have (SPEC 3.2)."""
+    mentioned: tuple[str, ...] = ()
+    """Names that every field but command texts refers to as it is written, whatever the parent has."""
     notes: tuple[str, ...] = ()
     """What the author should know: warnings of the declaration, each one line without a value."""
     takes_context: bool = False

@@ -46,6 +46,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._tools: dict[str, Tool] = {}
+        self._earlier: dict[str, Tool] = {}
         self._lookup = _Lookup()
         self._lock = threading.RLock()
         self.find: Callable[[str], Tool] = self._lookup.__getitem__
@@ -64,6 +65,7 @@ class Registry:
         problems: list[Problem] = []
         with self._lock:
             kept = []
+            was, named = dict(self._tools), dict(self._lookup)
             for tool in tools:
                 old = self._tools.get(tool.key)
                 clash = self._clash(tool, old)
@@ -82,9 +84,17 @@ class Registry:
                     if _same(old.origin, origin) and key not in now:
                         del self._tools[key]
             for tool in kept:
+                # A tool whose groups changed has another key, and is the one of its name that is gone.
+                old = was.get(tool.key) or named.get(tool.name)
+                if old is not None and (old.key == tool.key or old.key not in self._tools or _one_cell(old, tool)):
+                    self._earlier[tool.key] = old
                 self._tools[tool.key] = tool
             self._lookup.update_to(self._tools)
         return notices, problems
+
+    def earlier(self, key: str) -> Tool | None:
+        """The declaration that the present one of *key* took the place of."""
+        return self._earlier.get(key)
 
     def forget_left(self, cell: str, run: str) -> None:
         """Forgets the tools that an edited cell no longer declares, after *run* of it went well."""
@@ -106,7 +116,7 @@ class Registry:
         """Removes and returns one tool; raises ``UnknownTool``."""
         with self._lock:
             tool = self.find(name)
-            del self._tools[tool.key]
+            self._earlier[tool.key] = self._tools.pop(tool.key)
             self._lookup.update_to(self._tools)
             return tool
 
@@ -120,6 +130,10 @@ class Registry:
 def _same(one: Origin, other: Origin) -> bool:
     """Without an id (a host that has no cell ids) only equal names are replaced, and that says nothing."""
     return one.kind == other.kind and one.id == other.id
+
+
+def _one_cell(old: Tool, new: Tool) -> bool:
+    return new.origin.id is not None and _same(old.origin, new.origin)
 
 
 def _parts(tool: Tool) -> tuple[str, list[str]]:

@@ -80,6 +80,8 @@ TOOL_OPTIONS = "--cwd --description --env --env-file --group --optional --param 
         ("%mcc_call nope ", CALL_OPTIONS),
         ("%mcc_env ", ["--all", "forecast", "gone", "ops.twice", "public.twice"]),
         ("%mcc_env forecast ", ["--all"]),
+        ("%mcc_diff ", ["--lock", "forecast", "gone", "ops.twice", "public.twice"]),
+        ("%mcc_diff forecast ", ["--lock"]),
         ("%mcc_probe f", ["forecast"]),
         ("%mcc_probe forecast ", []),
         ("%mcc_tools ", ["rm"]),

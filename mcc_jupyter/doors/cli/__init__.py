@@ -2,7 +2,7 @@
 
 FILE is a tools file, a folder or glob of them, or a notebook: its declarations are read, its other code is not run.
 ``scan`` and ``clean``, which take any files and need no tools, stand in ``secrets``,
-and ``launch`` in its own file.
+and ``check`` and ``launch`` in their own files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...runtime.current import toolbox_for
 from ...runtime.guard import guarded
 from ...runtime.parent import Parent
 from ...runtime.toolbox import Toolbox
-from . import launch, secrets
+from . import check, launch, secrets
 
 _INTERRUPTED = 130
 
@@ -89,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     call.set_defaults(command=_call)
 
     secrets.add_commands(commands)
+    check.add_commands(commands)
     launch.add_commands(commands)
     return parser
 

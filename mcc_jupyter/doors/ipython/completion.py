@@ -72,6 +72,8 @@ def candidates(before: str, toolbox: Toolbox) -> Iterable[str]:
             return _tools(toolbox)
         case "%mcc_env":
             return [*(_tools(toolbox, all_of_them=True) if first else ()), "--all"]
+        case "%mcc_diff":
+            return [*(_tools(toolbox, all_of_them=True) if first else ()), "--lock"]
         case "%mcc_tools":
             return ["rm"] if first else _tools(toolbox, all_of_them=True) if words[0] == "rm" else ()
         case "%mcc_session":

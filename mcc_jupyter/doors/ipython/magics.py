@@ -181,6 +181,27 @@ class MccMagics(Magics):
     @no_var_expand
     @line_magic
     @guarded
+    def mcc_diff(self, line: str) -> None:
+        """Show what a tool's declaration changes against its last one, by name; without a tool, of all tools.
+
+        %mcc_diff [TOOL] [--lock | --lock=FILE]
+
+        --lock compares with the lock of `mcc-jupyter check`: FILE, or the nearest mcc.lock here or above.
+        """
+        from ...runtime.differing import diff, lines, lock_file
+
+        form = "[TOOL] [--lock | --lock=FILE]"
+        words = _words("%mcc_diff", line, form, most=2, options=("--lock", "--lock="))
+        locks = [word.partition("=")[2] or lock_file() for word in words if word.startswith("--lock")]
+        names = [word for word in words if not word.startswith("--lock")]
+        if len(names) > 1 or len(locks) > 1:
+            raise _usage("%mcc_diff", form)
+        found = diff(self.toolbox.registry, *names, lock=locks[0] if locks else None)
+        print("\n".join(lines(found)) or "nothing changed")
+
+    @no_var_expand
+    @line_magic
+    @guarded
     def mcc_session(self, line: str) -> Any:
         """The notebook's session: what every tool can read in MCC_CTX.
 
@@ -337,7 +358,8 @@ def _words(
         words = shlex.split(line)
     except ValueError:
         raise _usage(magic, form) from None
-    unknown = [word for word in words if word.startswith("-") and word not in options]
+    flags = [word for word in words if word.startswith("-")]
+    unknown = [word for word in flags if word not in options and f"{word.partition('=')[0]}=" not in options]
     if unknown or len(words) < least or (most is not None and len(words) > most):
         raise _usage(magic, form)
     return words
