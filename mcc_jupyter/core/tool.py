@@ -125,6 +125,14 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
+class NoProcess:
+    """What an operator's tool runs here where it runs nothing: its names go to the workspace, or to a server (SPEC 9.2, 9.5)."""
+
+    type: str
+    kind: Literal["workspace", "mcp", "plugin"]
+
+
+@dataclass(frozen=True, slots=True)
 class EnvFile:
     """One ``env_file``: as written, and its absolute path."""
 
@@ -163,7 +171,7 @@ class Origin:
     cell from another.
     """
 
-    kind: Literal["cell", "file", "python"]
+    kind: Literal["cell", "file", "python", "policy"]
     label: str
     id: str | None = None
     run: str | None = None
@@ -174,7 +182,7 @@ class Tool:
     """A declared unit of work (SPEC 2.6)."""
 
     name: str
-    body: Shell | Argv | Curl | Function
+    body: Shell | Argv | Curl | Function | NoProcess
     origin: Origin
     cwd: Text
     groups: tuple[str, ...] = ("public",)
@@ -214,7 +222,9 @@ class Tool:
         return ".".join([*first, *(group for group in self.groups if group not in first), self.name])
 
     @property
-    def kind(self) -> Literal["exec", "curl", "fn"]:
+    def kind(self) -> Literal["exec", "curl", "fn", "workspace", "mcp", "plugin"]:
+        if isinstance(self.body, NoProcess):
+            return self.body.kind
         if isinstance(self.body, Function):
             return "fn"
         return "curl" if isinstance(self.body, Curl) else "exec"

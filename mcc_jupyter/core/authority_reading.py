@@ -1,0 +1,323 @@
+"""``mcc.toml`` as plain data → an ``Authority``, or everything that is wrong with it (SPEC 9.2).
+
+1. It is all or nothing: a file with one problem grants nothing, because what its author meant is not known.
+2. A tool's fields are those of a cell, read by the same readers; only where they stand in the path is different.
+3. A plugin gives what a tool of its type runs. What the tool may use is read from the file alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
+
+from . import fields as read
+from .authority import Authority, PolicyTool, Profile, Rule
+from .credentials import looks_like_credential
+from .declare import FIELDS, UNSUPPORTED, Place, declare_tool
+from .errors import Problem, near
+from .mcp_table import FORWARD, McpTable, read_mcp
+from .names import is_reserved
+from .reading import Node, kind_of, shown
+from .tool import WARNING, NoProcess, Text, Tool
+
+Kind = Callable[[str, Mapping[str, object]], Mapping[str, object]]
+"""A plugin's type: a tool's name and its own keys → its ``exec``, ``fn`` or ``curl`` and what belongs to that."""
+
+TOP: Final = ("tools", "profiles", "workspaces", "grants", "env_floor")
+POLICY_FIELDS: Final = ("type", "skills", "expose_env_to_workspace", "project_per_workspace", "enabled", "mcp")
+RUNNING: Final = ("exec", "fn", "curl")
+TYPES: Final = (*RUNNING, "mcp", "workspace")
+
+GRANTING: Final = (
+    "name", "groups", "env", "env_file", "env_passthrough", "required_env", "optional_env", "redact", "isolation",
+)  # fmt: skip
+"""Fields that say what a tool may use, or who may use it: no plugin sets them (SPEC 9.2)."""
+
+_NAMES_ONLY: Final = ("description", "example", "groups", "required_env", "optional_env", "redact")
+"""The fields of a tool that runs nothing here."""
+
+_TOP_HINTS: Final = {
+    "bundles": "compose profiles by `includes`",
+    "skills": "a skill needs no table: it is a Markdown file, and what it needs is declared by its tool",
+    "tool": "write `[tools.NAME]`",
+    "mcp_servers": 'write `[tools.NAME]` with type = "mcp"',
+}
+_TOOL_HINTS: Final = {
+    "env_forward": FORWARD,
+    "name": "the table's own name is the tool's",
+    "expose_env": "write `expose_env_to_workspace`",
+}
+_SKILL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", re.A)
+_SKILL_ENV: Final = ("required_env", "optional_env", "env", "env_file", "env_passthrough", "env_forward")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """One reading: where the file stands, the types that plugins provide, and what the author should know."""
+
+    place: Place
+    kinds: Mapping[str, Kind]
+    notes: list[str] = field(default_factory=list)
+
+    def note(self, node: Node, message: str) -> None:
+        warning = WARNING if message.startswith(WARNING) else ""
+        self.notes.append(f"{warning}{node.path}: {message.removeprefix(WARNING)}")
+
+
+def read_policy(
+    document: Mapping[str, object], place: Place, kinds: Mapping[str, Kind] | None = None
+) -> Authority | tuple[Problem, ...]:
+    """What a policy file says. *place* is the file's: its ``origin.label`` names it in what people see.
+
+    *kinds* are the types that plugins provide. Problems, in the order of the file, instead of an authority that nobody
+    could rely on.
+    """
+    problems: list[Problem] = []
+    root = Node(document, "", problems)
+    top = root.fields(TOP, _TOP_HINTS)
+    _refuse_credentials(root)
+    floor = _floor(top["env_floor"]) if "env_floor" in top else None
+    reader = _Reader(replace(place, floor=floor or place.floor), kinds or {})
+
+    tables = top["tools"].mapping("a table of tools") if "tools" in top else {}
+    tools = {name: _tool(node, name, reader) for name, node in tables.items()}
+    profile_nodes = top["profiles"].mapping("a table of profiles") if "profiles" in top else {}
+    profiles = {name: _profile(node, tools, profile_nodes) for name, node in profile_nodes.items()}
+    for name in profiles:
+        _refuse_cycle(name, profiles, profile_nodes[name])
+    rules = top["workspaces"].mapping("a table of workspaces") if "workspaces" in top else {}
+    workspaces = tuple(_rule(node, pattern, profiles) for pattern, node in rules.items())
+    allow, deny = _grants(top["grants"], reader) if "grants" in top else ((), ())
+    if problems:
+        return tuple(dict.fromkeys(problems))
+    return Authority(
+        label=place.origin.label,
+        folder=place.folder,
+        tools=tools,
+        profiles=profiles,
+        workspaces=workspaces,
+        allow=allow,
+        deny=deny,
+        floor=floor,
+        notes=tuple(reader.notes),
+    )
+
+
+def _floor(node: Node) -> tuple[str, ...] | None:
+    """SPEC 4.2: a floor that silently became empty would break every tool."""
+    names = []
+    for item, name in node.unique("a list of names"):
+        if read.variable(item, name) and is_reserved(name):
+            item.wrong(f"{name} belongs to the session; leave it out")
+        names.append(name)
+    if not names:
+        node.wrong("names nothing; leave it out for the usual floor")
+    return tuple(names) or None
+
+
+def _tool(node: Node, name: str, reader: _Reader) -> PolicyTool:
+    known = (*(key for key in FIELDS if key != "name"), *POLICY_FIELDS)
+    hints = {**_TOOL_HINTS, "skill": "write `skills`"}
+    shallow = replace(node, problems=[])
+    own = shallow.mapping("a table that declares a tool")
+    kind = _type(node, own, reader)
+    strange = {key: item for key, item in own.items() if key not in known and kind not in reader.kinds}
+    for key in strange:
+        hint = f"; {hints[key]}" if key in hints else near(key, known)
+        node.wrong(f"unknown key `{shown(key)}`{hint}")
+    if "env_forward" in own and kind in reader.kinds:
+        node.wrong(f"unknown key `env_forward`; {FORWARD}")
+    node.problems.extend(shallow.problems)
+
+    server = _server(node, own, kind)
+    tool = _declared(node, name, kind, own, server, reader)
+    exposed = own.get("expose_env_to_workspace")
+    is_exposed = _switch(exposed, kind == "workspace", node)
+    if kind == "workspace" and exposed is not None and exposed.value is False:
+        _at(exposed, node).wrong('a tool of type "workspace" has no other use for its names; remove it or the tool')
+    if kind not in TYPES and kind not in reader.kinds:
+        todo = "its names go to the workspace alone" if is_exposed else "it runs nothing and exposes nothing"
+        reader.note(node, f'no plugin provides the type "{shown(kind)}"; {todo}')
+    return PolicyTool(
+        tool=tool,
+        type=kind,
+        skills=_skills(_at(own["skills"], node)) if "skills" in own else (),
+        enabled=_switch(own.get("enabled"), True, node),
+        exposed=is_exposed,
+        project=_switch(own.get("project_per_workspace"), False, node),
+        server=server,
+    )
+
+
+def _at(item: Node, node: Node) -> Node:
+    """*item* with the problems of *node*."""
+    return replace(item, problems=node.problems)
+
+
+def _switch(item: Node | None, default: bool, node: Node) -> bool:
+    return default if item is None else _at(item, node).boolean()
+
+
+def _type(node: Node, own: Mapping[str, Node], reader: _Reader) -> str:
+    """The type as written, or the one of the only key that tells it; empty where there is none."""
+    if "type" in own:
+        kind = _at(own["type"], node).filled("a type as text")
+        if kind in (*RUNNING, "mcp") and kind not in own:
+            node.wrong(f'the type "{kind}" needs `{kind}` beside it')
+        return kind
+    told = [key for key in (*RUNNING, "mcp") if key in own]
+    if len(told) != 1:
+        plugins = f" or {', '.join(sorted(reader.kinds))}" if reader.kinds else ""
+        node.wrong(f"needs a `type`: one of {', '.join(TYPES)}{plugins}")
+    return told[0] if len(told) == 1 else ""
+
+
+def _server(node: Node, own: Mapping[str, Node], kind: str) -> McpTable | None:
+    if "mcp" not in own:
+        return None
+    if kind and kind != "mcp":
+        _at(own["mcp"], node).wrong(f'belongs to the type "mcp", not to "{shown(kind)}"')
+        return None
+    return read_mcp(_at(own["mcp"], node))
+
+
+def _declared(
+    node: Node, name: str, kind: str, own: Mapping[str, Node], server: McpTable | None, reader: _Reader
+) -> Tool:
+    """The tool itself, by the readers of a cell's tool."""
+    table = {key: item.value for key, item in own.items() if key in FIELDS and key not in ("mcp", "name")}
+    if kind in RUNNING or not kind:
+        return declare_tool(replace(node, value={"name": name, **table}), reader.place)
+    if kind in reader.kinds:
+        keys = {key: item.value for key, item in own.items() if key not in POLICY_FIELDS}
+        return declare_tool(replace(node, value={"name": name, **_provided(node, name, kind, keys, reader)}), reader.place)
+    for key in table:
+        if key not in _NAMES_ONLY and key not in UNSUPPORTED:
+            _at(own[key], node).wrong(f'a tool of type "{shown(kind)}" runs nothing here and has none; remove it')
+    kinds: Mapping[str, Literal["workspace", "mcp"]] = {"workspace": "workspace", "mcp": "mcp"}
+    body = NoProcess(kind, kinds.get(kind, "plugin"))
+    tool = declare_tool(replace(node, value={"name": name, **table}), reader.place, body)
+    if server is not None:
+        tool = replace(tool, env={key: Text(value, value) for key, value in server.env.items()})
+    return tool
+
+
+def _provided(
+    node: Node, name: str, kind: str, keys: Mapping[str, object], reader: _Reader
+) -> Mapping[str, object]:
+    """What the plugin makes of a tool's keys, under what the file itself says."""
+    made = reader.kinds[kind](name, dict(keys))
+    wide = [key for key in GRANTING if key in made]
+    if wide:
+        node.wrong(f'the plugin of type "{kind}" sets {", ".join(wide)}, which only this file may')
+    granted = {key: value for key, value in keys.items() if key in GRANTING}
+    return {**{key: value for key, value in made.items() if key not in GRANTING}, **granted}
+
+
+def _skills(node: Node) -> tuple[str, ...]:
+    """Names of skills. One that asks for an environment has its own message (SPEC 9.2)."""
+    found: list[str] = []
+    for item in node.sequence("a list of skill names"):
+        if isinstance(item.value, Mapping):
+            asked = [key for key in _SKILL_ENV if key in item.value]
+            item.wrong(
+                f"a skill has no {' or '.join(asked)}; declare it on the tool that the skill comes with"
+                if asked
+                else "expected the name of a skill"
+            )
+        elif not isinstance(item.value, str):
+            item.wrong(f"expected text, not {kind_of(item.value)}; quote it")
+        elif not _SKILL.fullmatch(item.value):
+            item.wrong(f"`{shown(item.value)}` is no name for a skill; use letters, digits, `_`, `.` and `-`")
+        elif item.value in found:
+            item.wrong(f"`{item.value}` stands twice; keep one")
+        else:
+            found.append(item.value)
+    return tuple(found)
+
+
+def _profile(node: Node, tools: Mapping[str, PolicyTool], profiles: Mapping[str, Node]) -> Profile:
+    hints = dict.fromkeys(_SKILL_ENV, "declare it on a tool")
+    found = node.fields(("includes", "tools", "skills"), hints, "a table that declares a profile")
+    return Profile(
+        includes=_known(found["includes"], profiles, "profile") if "includes" in found else (),
+        tools=_known(found["tools"], tools, "tool") if "tools" in found else (),
+        skills=_skills(found["skills"]) if "skills" in found else (),
+    )
+
+
+def _known(node: Node, known: Mapping[str, object], what: str) -> tuple[str, ...]:
+    """Names that the file has."""
+    found = []
+    for item, name in node.unique(f"a list of {what} names"):
+        if name in known:
+            found.append(name)
+        else:
+            item.wrong(f"this file has no {what} `{shown(name)}`{near(name, known)}")
+    return tuple(found)
+
+
+def _refuse_cycle(name: str, profiles: Mapping[str, Profile], node: Node) -> None:
+    """Tells a cycle once, at the first of its profiles, with its whole path."""
+    order = list(profiles)
+    came: dict[str, str] = {}
+    waiting = [name]
+    while waiting:
+        at = waiting.pop()
+        for include in profiles[at].includes:
+            if include == name:
+                path = [at]
+                while path[-1] != name:
+                    path.append(came[path[-1]])
+                if min(path, key=order.index) == name:
+                    listed = " → ".join([*reversed(path), name])
+                    node.wrong(f"includes itself: {listed}")
+                return
+            if include in profiles and include not in came:
+                came[include] = at
+                waiting.append(include)
+
+
+def _rule(node: Node, pattern: str, profiles: Mapping[str, Profile]) -> Rule:
+    found = node.fields(("profiles", "users", "groups"), {"tools": "name a profile that has them"}, "a table")
+    if not pattern.strip():
+        node.wrong("an empty pattern matches nothing; leave it out")
+    return Rule(
+        pattern=pattern,
+        profiles=_known(found["profiles"], profiles, "profile") if "profiles" in found else (),
+        users=tuple(name for _, name in found["users"].unique("a list of user names")) if "users" in found else (),
+        groups=read.groups(found["groups"]) if "groups" in found else (),
+    )
+
+
+def _grants(node: Node, reader: _Reader) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    found = node.fields(("allow", "deny"), {}, "a table with `allow` and `deny`")
+    lists = []
+    for key in ("allow", "deny"):
+        item = found.get(key)
+        if item is not None and isinstance(item.value, bool):
+            item.wrong("expected a list of patterns")
+        patterns = () if item is None or isinstance(item.value, bool) else read.patterns(item, reader.note)
+        lists.append(() if patterns is True else patterns)
+    return lists[0], lists[1]
+
+
+def _refuse_credentials(root: Node) -> None:
+    """A policy file is read by many: no key of a well-known format may stand in it (SPEC 9.2)."""
+    for item in _texts(root):
+        if looks_like_credential(str(item.value)):
+            item.wrong("looks like a credential; name a variable that holds it")
+
+
+def _texts(root: Node) -> Iterator[Node]:
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node.value, Mapping):
+            waiting += reversed(node.mapping().values())
+        elif isinstance(node.value, list):
+            waiting += reversed(node.sequence())
+        elif isinstance(node.value, str):
+            yield node
