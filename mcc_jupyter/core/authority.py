@@ -168,7 +168,7 @@ def exposed(authority: Authority, current: Access, available: Callable[[PolicyTo
 
 
 def cell_cap(authority: Authority, current: Access, available: Callable[[PolicyTool], bool]) -> Cap:
-    """What the cells of a workspace may ask for: ``[grants]``, and what granted tools expose to it; ``deny`` goes before."""
+    """What the cells of a workspace may ask for: ``[grants]``, and what granted tools expose; not ``deny``."""
     names = exposed(authority, current, available)
     return replace(current.cap, allow=(*current.cap.allow, *names)) if names else current.cap
 
@@ -207,8 +207,8 @@ def _is_for(rule: Rule, workspace: Workspace, folder: str, user: str, groups: fr
 def matches(pattern: str, workspace: Workspace, folder: str) -> bool:
     """Whether ``[workspaces."PATTERN"]`` is for *workspace* (SPEC 9.2).
 
-    ``*`` and ``**`` alone are for every workspace, also one nobody named. A name is matched as a name; a notebook's real
-    path by a pattern from the root, or from *folder*, the policy file's. In a path ``*`` stays inside a folder.
+    ``*`` and ``**`` alone are for every workspace, also one nobody named. A name is matched as a name, a real
+    path by a pattern from the root or from *folder*, the policy file's. In a path ``*`` stays inside a folder.
     """
     if pattern in ("*", "**"):
         return True

@@ -188,11 +188,16 @@ def _declared(
 ) -> Tool:
     """The tool itself, by the readers of a cell's tool."""
     table = {key: item.value for key, item in own.items() if key in FIELDS and key not in ("mcp", "name")}
-    if kind in RUNNING or not kind:
+    if not kind or (kind in RUNNING and kind not in own):  # told already: only the rest is read
+        rest = {key: value for key, value in table.items() if key not in RUNNING}
+        return declare_tool(replace(node, value={"name": name, **rest}), reader.place, NoProcess(kind, "plugin"))
+    if kind in RUNNING:
         return declare_tool(replace(node, value={"name": name, **table}), reader.place)
     if kind in reader.kinds:
         keys = {key: item.value for key, item in own.items() if key not in POLICY_FIELDS}
-        return declare_tool(replace(node, value={"name": name, **_provided(node, name, kind, keys, reader)}), reader.place)
+        return declare_tool(
+            replace(node, value={"name": name, **_provided(node, name, kind, keys, reader)}), reader.place
+        )
     for key in table:
         if key not in _NAMES_ONLY and key not in UNSUPPORTED:
             _at(own[key], node).wrong(f'a tool of type "{shown(kind)}" runs nothing here and has none; remove it')
@@ -204,9 +209,7 @@ def _declared(
     return tool
 
 
-def _provided(
-    node: Node, name: str, kind: str, keys: Mapping[str, object], reader: _Reader
-) -> Mapping[str, object]:
+def _provided(node: Node, name: str, kind: str, keys: Mapping[str, object], reader: _Reader) -> Mapping[str, object]:
     """What the plugin makes of a tool's keys, under what the file itself says."""
     made = reader.kinds[kind](name, dict(keys))
     wide = [key for key in GRANTING if key in made]

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from . import advice, names
+from .cap import Cap
 from .dotenv import Dotenv, Unreadable
-from .resolution import Binding, Context, Reason, Source
-from .tool import WARNING, Grant, Tool
+from .resolution import Binding, Context, Provenance, Reason, Source
+from .tool import WARNING, Grant, Tool, command_references
 from .values import ValueClass
 
 _MOST_NOTES = 8
@@ -22,6 +23,54 @@ def may_call(groups: tuple[str, ...], caller: frozenset[str] | None) -> bool:
     return caller is None or not groups or "public" in groups or "admin" in caller or bool(caller & set(groups))
 
 
+class Withheld:
+    """Which parent names a policy file does not let a tool have, although it asks for them (SPEC 9.3)."""
+
+    def __init__(self, tool: Tool, floor: tuple[str, ...], cap: Cap | None) -> None:
+        self._tool = tool
+        self._floor = floor
+        self._cap = cap
+
+    def __call__(self, name: str) -> bool:
+        return self._cap is not None and name not in self._floor and not self._cap.allows(name)
+
+    def asked(self, forbidden: list[Grant], unset: list[Grant]) -> dict[str, Provenance]:
+        """Each variable that stays out because of it, and the rule that asked."""
+        found = {}
+        for field_name, grants in (("required_env", forbidden), ("optional_env", unset)):
+            for grant in filter(lambda grant: self(grant.parent), grants):
+                rule = field_name if grant.child == grant.parent else f"{field_name} (from {grant.parent})"
+                found[grant.child] = Provenance(Source.GRANT, rule)
+        for name in self._references():
+            found.setdefault(name, Provenance(Source.REFERENCE, f"${{{name}}}"))
+        return found
+
+    def reasons(self, forbidden: list[Grant]) -> Iterator[Reason]:
+        """A name that is optional, or that only a pattern asks for, stands in no tool's way."""
+        asked = dict.fromkeys((*map(str, forbidden), *self._references()))
+        if asked and self._cap is not None:
+            yield Reason("not granted", f"not granted by {self._cap.label}: {', '.join(asked)}")
+
+    def notes(self, parent: Mapping[str, str]) -> Iterator[str]:
+        if self._cap is None:
+            return
+        if self._tool.passthrough:
+            wanted = names.any_of(("*",) if self._tool.passthrough is True else self._tool.passthrough)
+            kept_out = sorted(name for name in filter(self, parent) if wanted.match(name))
+            if kept_out:
+                more = f" and {len(kept_out) - _MOST_NOTES} more" if len(kept_out) > _MOST_NOTES else ""
+                listed = ", ".join(kept_out[:_MOST_NOTES])
+                yield f"env_passthrough: {self._cap.label} does not grant {listed}{more}"
+        optional = [str(grant) for grant in self._tool.optional_env if self(grant.parent)]
+        if optional:
+            yield f"optional_env: {self._cap.label} does not grant {', '.join(optional)}"
+
+    def _references(self) -> list[str]:
+        used = (*self._tool.references, *command_references(self._tool))
+        named = (*(reference.name for reference in used), *self._tool.unresolved)
+        return [name for name in dict.fromkeys(named) if self(name)]
+
+
 def unresolved_names(tool: Tool, own: Iterable[Binding]) -> list[str]:
     """Names with a value like ``op://…``. *own* are the bindings of names that the tool asked for one by one."""
     return sorted(
@@ -29,7 +78,7 @@ def unresolved_names(tool: Tool, own: Iterable[Binding]) -> list[str]:
         for binding in own
         if binding.value_class is ValueClass.UNRESOLVED
         and binding.provenance.source in (Source.GRANT, Source.REFERENCE, Source.ENV_FILE, Source.ENV)
-        and not binding.provenance.rule.startswith("optional_env")
+        and not binding.provenance.rule.removeprefix(f"{tool.origin.label}: ").startswith("optional_env")
         and not (binding.name in tool.env and tool.env[binding.name].unresolved)
     )
 
@@ -60,8 +109,10 @@ def notes(
     stack: Mapping[str, Binding],
     parent: Mapping[str, str],
     context: Context,
+    withheld: Withheld,
 ) -> Iterator[str]:
     """What the author should know and do, a line each."""
+    yield from withheld.notes(parent)
     yield from _lack_notes(tool, missing, unresolved, stack, parent)
     yield from _parent_notes(tool, parent)
     yield from _context_notes(context)

@@ -61,7 +61,9 @@ def read_mcp(node: Node) -> McpTable:
     runtime = found["runtime"].text("a runtime as text") if "runtime" in found else ""
     if runtime not in NEEDS:
         where = found.get("runtime", node)
-        where.wrong(f"expected one of {', '.join(NEEDS)}{near(runtime, NEEDS)}" if "runtime" in found else _no_runtime())
+        where.wrong(
+            f"expected one of {', '.join(NEEDS)}{near(runtime, NEEDS)}" if "runtime" in found else _no_runtime()
+        )
     for key in NEEDS.get(runtime, ()):
         if key not in found:
             node.wrong(f'the runtime "{runtime}" needs `{key}`')

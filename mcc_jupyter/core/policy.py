@@ -14,9 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from . import availability, names
+from .cap import Cap
 from .dotenv import Dotenv, Unreadable
-from .resolution import Binding, Context, Provenance, Resolution, Source
-from .tool import WARNING, Curl, Function, Reference, Shell, Tool
+from .resolution import Binding, Context, Provenance, Reason, Resolution, Source
+from .tool import WARNING, Function, Tool, command_references
 from .values import ValueClass, classify, compose
 
 
@@ -45,6 +46,7 @@ class _Base:
     stack: _Stack = field(repr=False)
     reserved: tuple[str, ...]
     granted: tuple[str, ...]
+    cap: Cap | None = None
 
 
 def resolve(
@@ -55,21 +57,26 @@ def resolve(
     files: tuple[Dotenv | Unreadable, ...] = (),
     context: Context | None = None,
     groups: frozenset[str] | None = None,
+    cap: Cap | None = None,
+    refusal: Reason | None = None,
 ) -> Resolution:
     """The environment of one call of *tool* (SPEC 4.1).
 
     *files* are the contents of ``tool.env_files``, in that order. *context* is the session in the form the tool's kind
     takes. *groups* are the caller's groups; None is a local user without configuration, who has all of them (SPEC 6.6).
+    *cap* is what a policy file lets this tool ask of the parent; None where nothing stands over it (SPEC 9.3).
+    *refusal* is what the operator has against the tool as a whole.
     """
     context = context or Context()
     notes: list[str] = []
-    base = _from_parent(tool, parent, floor)
+    base = _from_parent(tool, parent, floor, cap)
+    kept_out = availability.Withheld(tool, floor, cap)
     stack = dict(base.stack)
     own = [
         *base.granted,
-        *_lay(stack, Source.REFERENCE, _reference_layer(tool)),
+        *_lay(stack, Source.REFERENCE, _reference_layer(tool, kept_out)),
         *_lay(stack, Source.ENV_FILE, _env_file_layer(tool, files, stack, notes)),
-        *_lay(stack, Source.ENV, _env_layer(tool)),
+        *_lay(stack, Source.ENV, _env_layer(tool, kept_out)),
         *_lay(stack, Source.RUNTIME, _runtime_layer(tool, stack)),
     ]
     refused = _refuse(stack, (*base.reserved, *own))
@@ -77,16 +84,23 @@ def resolve(
 
     unresolved = availability.unresolved_names(tool, [stack[name] for name in set(own) if name in stack])
     lacking = [grant for grant in tool.required_env if not _has_value(stack.get(grant.child))]
-    missing = tuple(grant for grant in lacking if grant.child not in unresolved)
-    notes = [*availability.notes(tool, missing, unresolved, stack, parent, context), *notes]
+    forbidden = [grant for grant in lacking if kept_out(grant.parent)]
+    missing = tuple(grant for grant in lacking if grant.child not in unresolved and grant not in forbidden)
+    unset = [grant for grant in tool.optional_env if grant.child not in stack]
+    refused |= {name: provenance for name, provenance in kept_out.asked(forbidden, unset).items() if name not in stack}
+    notes = [*availability.notes(tool, missing, unresolved, stack, parent, context, kept_out), *notes]
     return Resolution(
         tool=tool.name,
         kind=tool.kind,
         bindings=stack,
         missing=missing,
-        unset=tuple(grant for grant in tool.optional_env if grant.child not in stack),
+        unset=tuple(grant for grant in unset if not kept_out(grant.parent)),
         refused=refused,
-        reasons=tuple(availability.reasons(tool, missing, unresolved, files, groups)),
+        reasons=(
+            *(() if refusal is None else (refusal,)),
+            *kept_out.reasons(forbidden),
+            *availability.reasons(tool, missing, unresolved, files, groups),
+        ),
         notes=tuple(notes),
     )
 
@@ -123,19 +137,23 @@ class _Memo:
 _memo = _Memo()
 
 
-def _from_parent(tool: Tool, parent: Mapping[str, str], floor: tuple[str, ...]) -> _Base:
+def _from_parent(tool: Tool, parent: Mapping[str, str], floor: tuple[str, ...], cap: Cap | None) -> _Base:
     last = _memo.get(tool, floor)
+    if last is not None and last.cap != cap:
+        last = None
     if last is not None and last.parent is parent:
         return last
-    below = _below_grants(tool, parent, floor, last)
+    below = _below_grants(tool, parent, floor, last, cap)
     stack = dict(below)
-    granted = _lay(stack, Source.GRANT, _grant_layer(tool, parent))
-    base = _Base(parent, below, stack, tuple(filter(names.is_reserved, stack)), tuple(granted))
+    granted = _lay(stack, Source.GRANT, _grant_layer(tool, parent, availability.Withheld(tool, floor, cap)))
+    base = _Base(parent, below, stack, tuple(filter(names.is_reserved, stack)), tuple(granted), cap)
     _memo.put(tool, floor, base)
     return base
 
 
-def _below_grants(tool: Tool, parent: Mapping[str, str], floor: tuple[str, ...], last: _Base | None) -> _Stack:
+def _below_grants(
+    tool: Tool, parent: Mapping[str, str], floor: tuple[str, ...], last: _Base | None, cap: Cap | None
+) -> _Stack:
     """Floor and passthrough. A binding there depends on its own variable alone, so only what changed is made anew."""
     stack: _Stack = {}
     changed = parent
@@ -143,7 +161,7 @@ def _below_grants(tool: Tool, parent: Mapping[str, str], floor: tuple[str, ...],
         changed = {name: value for name, value in parent.items() if last.parent.get(name) != value}
         stack = {name: binding for name, binding in last.below.items() if name in parent and name not in changed}
     _lay(stack, Source.FLOOR, _floor_layer(changed, floor))
-    _lay(stack, Source.PASSTHROUGH, _passthrough_layer(tool, changed))
+    _lay(stack, Source.PASSTHROUGH, _passthrough_layer(tool, changed, cap))
     # In the order that they have without a last answer.
     return stack if last is None else {name: stack[name] for name in (*floor, *parent) if name in stack}
 
@@ -155,7 +173,7 @@ def _floor_layer(parent: Mapping[str, str], floor: tuple[str, ...]) -> Iterator[
             yield _Offer(name, value, classify(value), name)
 
 
-def _passthrough_layer(tool: Tool, parent: Mapping[str, str]) -> Iterator[_Offer]:
+def _passthrough_layer(tool: Tool, parent: Mapping[str, str], cap: Cap | None) -> Iterator[_Offer]:
     """SPEC 4.3. Shell functions pass only when named exactly."""
     patterns = ("*",) if tool.passthrough is True else tool.passthrough
     if not patterns:
@@ -166,20 +184,21 @@ def _passthrough_layer(tool: Tool, parent: Mapping[str, str]) -> Iterator[_Offer
         if not name or not matches(name):  # `env =x` gives a variable without a name
             continue
         named = name in exact
-        if value.startswith("()") and not named:
+        if (value.startswith("()") and not named) or (cap is not None and not cap.allows(name)):
             continue
         rule = name if named else "true" if tool.passthrough is True else str(names.first_match(patterns, name))
         flags = ("credential-like",) if not named and names.is_credential_like(name) else ()
         yield _Offer(name, value, classify(value), rule, _may_be_secret(tool, name), flags)
 
 
-def _grant_layer(tool: Tool, parent: Mapping[str, str]) -> Iterator[_Offer]:
-    """SPEC 4.5."""
+def _grant_layer(tool: Tool, parent: Mapping[str, str], withheld: availability.Withheld) -> Iterator[_Offer]:
+    """SPEC 4.5. What the operator grants says so in its rule."""
+    by = f"{tool.origin.label}: " if tool.origin.kind == "policy" else ""
     for field_name, grants in (("optional_env", tool.optional_env), ("required_env", tool.required_env)):
         for grant in grants:
             value = parent.get(grant.parent)
-            if value is not None:
-                rule = field_name if grant.child == grant.parent else f"{field_name} (from {grant.parent})"
+            if value is not None and not withheld(grant.parent):
+                rule = by + field_name if grant.child == grant.parent else f"{by}{field_name} (from {grant.parent})"
                 # Under another name it is what it was: the two names have to agree that it is no secret.
                 secret = grant.child not in tool.never_redact and not (
                     names.is_known_not_secret(grant.child) and names.is_known_not_secret(grant.parent)
@@ -187,16 +206,10 @@ def _grant_layer(tool: Tool, parent: Mapping[str, str]) -> Iterator[_Offer]:
                 yield _Offer(grant.child, value, classify(value), rule, secret)
 
 
-def command_references(tool: Tool) -> tuple[Reference, ...]:
-    """The references of the command texts: ``exec``, ``curl`` and ``transform`` (SPEC 3.4)."""
-    shells = [tool.body if isinstance(tool.body, Shell) else tool.body.shell if isinstance(tool.body, Curl) else None]
-    shells.append(tool.transform)
-    found = {reference.name: reference for shell in shells if shell is not None for reference in shell.references}
-    return tuple(found.values())
-
-
-def _reference_layer(tool: Tool) -> Iterator[_Offer]:
+def _reference_layer(tool: Tool, withheld: availability.Withheld) -> Iterator[_Offer]:
     for reference in command_references(tool):
+        if withheld(reference.name):
+            continue
         secret = _may_be_secret(tool, reference.name)
         # A command text that names a variable asks for it, which its author may not have meant.
         flags = ("credential-like",) if names.is_credential_like(reference.name) else ()
@@ -237,9 +250,11 @@ def _env_file_layer(
             yield _Offer(entry.name, *seen[entry.name], declared.written, _may_be_secret(tool, entry.name))
 
 
-def _env_layer(tool: Tool) -> Iterator[_Offer]:
+def _env_layer(tool: Tool, withheld: availability.Withheld) -> Iterator[_Offer]:
     for name, text in tool.env.items():
         used = (*(reference.name for reference in text.references), *text.unresolved)
+        if any(map(withheld, used)):
+            continue
         rule = " ".join(f"${{{reference}}}" for reference in dict.fromkeys(used)) or "literal"
         value_class = ValueClass.UNRESOLVED if text.unresolved else text.value_class
         # A literal already stands in the notebook; what a reference brought does not (SPEC 8.1).

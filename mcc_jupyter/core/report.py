@@ -164,6 +164,7 @@ def report(
     *footer* are the lines of SPEC 11.5. *withheld* (parent names that the tool does not get) and *programs* (a path for
     each, None where the tool's PATH has none) belong to ``--all``: leave them out otherwise.
     """
+    off = [reason.text for reason in resolution.reasons if resolution.silent]
     return Report(
         tool=_shown(tool.name),
         key=_shown(tool.key),
@@ -171,10 +172,10 @@ def report(
         description="\n".join(map(_prose, tool.description.splitlines())),
         groups=tuple(map(_shown, tool.groups)),
         available=resolution.available,
-        notice=None if resolution.notice is None else _shown(resolution.notice),
+        notice=None if resolution.notice is None or resolution.silent else _shown(resolution.notice),
         rows=tuple(sorted(_rows(tool, resolution), key=_order)),
         parameters=tuple(_shown(_parameter(param)) for param in tool.params if param.override is MISSING),
-        notes=tuple(dict.fromkeys(map(_shown, (*tool.notes, *resolution.notes)))),
+        notes=tuple(dict.fromkeys(map(_shown, (*off, *tool.notes, *resolution.notes)))),
         footer=tuple(map(_shown, footer)),
         withheld=None if withheld is None else tuple(map(_shown, withheld)),
         programs=None

@@ -126,7 +126,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class NoProcess:
-    """What an operator's tool runs here where it runs nothing: its names go to the workspace, or to a server (SPEC 9.2, 9.5)."""
+    """The body of an operator's tool that runs nothing here: its names go to the workspace or a server (SPEC 9.5)."""
 
     type: str
     kind: Literal["workspace", "mcp", "plugin"]
@@ -228,3 +228,11 @@ class Tool:
         if isinstance(self.body, Function):
             return "fn"
         return "curl" if isinstance(self.body, Curl) else "exec"
+
+
+def command_references(tool: Tool) -> tuple[Reference, ...]:
+    """The references of the command texts: ``exec``, ``curl`` and ``transform`` (SPEC 3.4)."""
+    shells = [tool.body if isinstance(tool.body, Shell) else tool.body.shell if isinstance(tool.body, Curl) else None]
+    shells.append(tool.transform)
+    found = {reference.name: reference for shell in shells if shell is not None for reference in shell.references}
+    return tuple(found.values())
