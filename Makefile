@@ -3,7 +3,7 @@
 #   make demo    run the demonstration in this terminal
 #   make test    lint, types, tests with coverage, notebooks
 #   make lint    lint and types alone
-#   make bench   measure against the goals and write benchmarks/results.json
+#   make bench   measure against the goals and write benchmarks/results.json (ONLY=N1,N4 ROUNDS=20: less of it)
 #   make clean   remove what the other targets made
 
 SHELL := /bin/sh
@@ -64,9 +64,9 @@ test: lint
 	  --nbval-sanitize-with notebooks/nbval_sanitize.cfg notebooks
 
 bench: $(VENV_PATH)/.test-packages
-	$(RUN) -m benchmarks
+	$(RUN) -m benchmarks $(if $(ONLY),--only $(ONLY)) $(if $(ROUNDS),--rounds $(ROUNDS))
 
 clean:
 	if test -f "$(VENV_PATH)/pyvenv.cfg"; then rm -rf "$(VENV_PATH)"; fi
-	rm -rf .demo .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache dist benchmarks/results.json
+	rm -rf .bench .demo .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache dist benchmarks/results.json
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -26,7 +26,7 @@ PURE = frozenset(
 )
 """The modules of the standard library that decide nothing from the world (``signal`` for its names): no file, clock, randomness, process."""
 
-LIBRARIES = frozenset({"dotenv", "fastjsonschema", "jinja2", "markupsafe", "yaml"})
+LIBRARIES = frozenset({"ahocorasick_rs", "dotenv", "fastjsonschema", "jinja2", "markupsafe", "yaml"})
 """Third-party libraries that turn data into data: core may use them, inside a function."""
 
 HOSTS = frozenset({"IPython", "ipykernel", "jupyter_client", "jupyter_core", "jupyter_events", "jupyter_server", "mcp", "notebook", "traitlets", "tornado"})
@@ -36,7 +36,7 @@ STARTING_CALLS = frozenset(
     "fork forkpty posix_spawn posix_spawnp system popen startfile ProcessPoolExecutor create_subprocess_exec create_subprocess_shell "
     "execl execle execlp execlpe execv execve execvp execvpe spawnl spawnle spawnlp spawnlpe spawnv spawnve spawnvp spawnvpe".split()
 )
-MAY_START = frozenset({"runtime/launcher.py", "runtime/egress.py", "child/launch.py", "child/start.py", "child/supervise.py", "child/warm_checks.py", "child/warm_fn.py"})
+MAY_START = frozenset({"runtime/launcher.py", "runtime/launching.py", "runtime/providers.py", "runtime/egress.py", "child/launch.py", "child/start.py", "child/supervise.py", "child/warm_checks.py", "child/warm_fn.py"})
 
 ENVIRONMENT = frozenset({"environ", "environb", "getenv", "getenvb"})
 WORLDLY_CALLS = frozenset({"open", "input", "print", "breakpoint"})
@@ -163,7 +163,7 @@ def environment_is_read_in_doors(source: str, place: str) -> list[str]:
 
 
 def processes_start_in_one_place(source: str, place: str) -> list[str]:
-    """Law 3. Only the launcher, its child script and the egress proxy start processes."""
+    """Law 3. Only the launcher, its child scripts, the egress proxy, and `mcc-jupyter launch` before there is a kernel start processes."""
     if place in MAY_START:
         return []
     found = [(item.line, item.module) for item in imports(source, place) if item.top in STARTERS]

@@ -29,12 +29,12 @@ import pytest
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 
-from tests.doors.processes import environment
+from tests.processes import environment
 
 VISIBLE = 6
 """Characters of a secret that may be shown."""
 
-NAMES = ("BY_PATTERN", "BY_GRANT", "IN_ENV", "IN_COMMAND", "IN_FILE", "IN_PARAM", "IN_HEADER", "IN_ERROR", "IN_SESSION", "AT_IMPORT")
+NAMES = ("BY_PATTERN", "BY_GRANT", "IN_ENV", "IN_COMMAND", "IN_FILE", "IN_PARAM", "IN_HEADER", "IN_SECRET", "IN_ERROR", "IN_SESSION", "AT_IMPORT")
 
 ENCODINGS = {
     "raw": lambda v: v,
@@ -53,11 +53,9 @@ import base64, html, json, os, sampled, sys, urllib.parse
 v = sys.stdin.read() if sys.argv[1:] == ["-"] else os.environ[sys.argv[1]]
 texts = [v, base64.b64encode(v.encode()).decode(), base64.b64encode(f"user:{v}".encode()).decode(), v.encode().hex(),
          urllib.parse.quote(v, safe=""), json.dumps(v), ascii(v), html.escape(v), base64.b64encode(v.encode("utf-16-le")).decode()]
-same = os.path.exists("same-bytes")
-for at, text in enumerate(texts):
-    if not same or at not in (1, 2, 8):
-        print(text)
-if not same:  # which of two streams comes first is not certain
+for text in texts:
+    print(text)
+if not os.path.exists("same-bytes"):  # which of two streams comes first is not certain
     print(" ".join(texts), file=sys.stderr)
 print("command lines with a value:", sampled.command_lines(v))
 """
@@ -98,6 +96,7 @@ TOOLS = """\
   exec: 'printf %s {{{{ secret | quote }}}} | python {folder}/printer.py -'
   params: [{{name: secret, override: '${{IN_PARAM}}'}}]
 - {{name: in_header, curl: '-sS -H "Authorization: Bearer ${{IN_HEADER}}" http://127.0.0.1:{port}/'}}
+- {{name: in_secret, exec: 'python {folder}/printer.py - < "$THE_FILE"', secret_files: {{THE_FILE: '${{IN_SECRET}}'}}}}
 - {{name: exits, exec: 'printf "%s\\n" "$IN_ERROR" >&2; exit 3'}}
 - {{name: fails, fn: functions.fails, required_env: [IN_ERROR], env: {{PYTHONPATH: '{folder}'}}}}
 - {{name: keeps, fn: functions.keeps, required_env: [IN_SESSION], env: {{PYTHONPATH: '{folder}'}}}}
@@ -118,7 +117,7 @@ with open('reprs', 'w') as file:
 
 def _value(seed: random.Random, length: int) -> str:
     """Characters that every encoder treats differently, among letters that occur nowhere else in this order."""
-    letters = [seed.choice(string.ascii_letters + string.digits) for _ in range(length)]
+    letters = [seed.choice(string.ascii_letters), *(seed.choice(string.ascii_letters + string.digits) for _ in range(length - 1))]
     for at, character in enumerate("+/&'\"<%é$\\"):
         letters[8 + 2 * at] = character
     return "".join(letters)
@@ -149,7 +148,7 @@ class World:
 
     def cells(self) -> list[str]:
         tools = TOOLS.format(folder=self.folder, port=self.port)
-        calls = [f"%mcc_call {name}" for name in ("by_pattern", "by_grant", "in_env", "in_command", "in_file", "in_param", "in_header", "exits", "keeps")]
+        calls = [f"%mcc_call {name}" for name in ("by_pattern", "by_grant", "in_env", "in_command", "in_file", "in_param", "in_header", "in_secret", "exits", "keeps")]
         return [
             "%load_ext mcc_jupyter\nimport logging\nlogging.basicConfig(level=logging.DEBUG, filename='debug.log')\nlogging.debug('begun')",
             "%%mcc_tool\n" + tools,
@@ -324,8 +323,9 @@ def test_the_tools_ran_and_printed_what_was_searched_for(world: World) -> None:
     for exit in ("notebook", "messages"):
         text = world.exits[exit]
         marks = {name for name in NAMES if f"[redacted:{name}" in text}
-        assert marks == {*NAMES} - {"IN_ENV"}
+        assert marks == {*NAMES} - {"IN_ENV", "IN_SECRET"}
         assert "[redacted:OTHER]" in text
+        assert text.count("[redacted:THE_FILE]") >= len(ENCODINGS)
         assert text.count("[redacted:BY_GRANT]") >= 2 * len(ENCODINGS)
         assert "failed with exit code 3" in text
         assert "ValueError" in text
@@ -335,6 +335,13 @@ def test_the_tools_ran_and_printed_what_was_searched_for(world: World) -> None:
     assert "<report" in world.exits["reprs"] or "Report" in world.exits["reprs"]
     assert "[redacted:IN_SESSION]" in world.exits["command line"]
     assert "IN_SESSION" in world.exits["report as json"]
+
+
+def test_LEAK_21_no_file_that_was_written_holds_a_piece_of_a_value(world: World) -> None:
+    """Checkpoints, settings, connection files and whatever else there may be; all of it was run in one folder."""
+    written = [path for path in world.folder.rglob("*") if path.is_file() and path.name != "some.env" and path.suffix != ".pyc"]
+    assert {"saved.ipynb", "history.sqlite", "debug.log", "reprs"} <= {path.name for path in written}
+    assert [path.name for path in written if world.leaks(path.read_bytes().decode("utf-8", "replace"))] == []
 
 
 def test_LEAK_no_value_is_in_the_command_line_of_a_process(world: World) -> None:
@@ -354,7 +361,7 @@ def test_the_search_finds_a_piece_in_every_encoding(world: World) -> None:
 
 
 def test_LEAK_other_values_of_other_lengths_give_the_same_bytes_on_disk(tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for base64, whose last characters of a value depend on what follows it: one of them, and `=`, may be seen."""
+    """The values begin with a letter: of base64 one character shares two of its bits with what stands before a value."""
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     (tmp_path / "same-bytes").touch()
     saved = []

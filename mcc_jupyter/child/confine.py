@@ -18,6 +18,15 @@ CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 REFER, SCOPE_SIGNAL = 1 << 13, 1 << 1
 READERS = (21, 38)
 """CAP_SYS_ADMIN and CAP_PERFMON: either reads another process's environment in spite of Landlock."""
+RULESETS = (
+    (6, bytes(16) + SCOPE_SIGNAL.to_bytes(8, sys.byteorder), 0),
+    (2, REFER.to_bytes(8, sys.byteorder), REFER),
+)
+"""From which version of Landlock on, what is asked of it, and the right that is given back for all folders.
+
+Before version 6 signals cannot be scoped, and an empty ruleset is refused: moving between folders is the right that can
+be given back in full. It cannot be handled before version 2, where it is denied to everybody in a domain.
+"""
 DOMAIN, SCOPED, UNPRIVILEGED, FINAL = 1, 2, 4, 8
 
 try:
@@ -36,16 +45,12 @@ class Confinement:
         self.linux = sys.platform.startswith("linux") and _libc is not None
         if self.linux:
             self.abi = max(0, call(CREATE_RULESET, None, 0, 1))
-        if self.abi >= 6:
-            attributes = (0).to_bytes(16, sys.byteorder) + SCOPE_SIGNAL.to_bytes(8, sys.byteorder)
-            self.ruleset = call(CREATE_RULESET, attributes, len(attributes), 0)
-        elif self.abi >= 2:
-            # An empty ruleset is refused. Moving between folders is the right that can be given back for all of them.
-            self.ruleset = call(CREATE_RULESET, REFER.to_bytes(8, sys.byteorder), 8, 0)
-            root = os.open("/", os.O_RDONLY | os.O_CLOEXEC)
-            rule = REFER.to_bytes(8, sys.byteorder) + root.to_bytes(4, sys.byteorder)
-            call(ADD_RULE, self.ruleset, 1, rule, 0)
-            os.close(root)
+        for least, attributes, allowed in RULESETS:
+            if self.abi >= least:
+                self.ruleset = call(CREATE_RULESET, attributes, len(attributes), 0)
+                if allowed and not everywhere(self.ruleset, allowed):
+                    self.ruleset = -1
+                return
 
     def enter(self, outside: int) -> tuple[int, int]:
         """Confines this process for good. *outside* is a process that must be out of reach afterwards.
@@ -71,11 +76,27 @@ class Confinement:
             found |= UNPRIVILEGED
         return found, trouble
 
+    def nest(self) -> bool:
+        """Enters one more domain in a fork of what is confined already: the rest of it was inherited, for good."""
+        return self.ruleset < 0 or call(RESTRICT_SELF, self.ruleset, 0) == 0
+
 
 def call(number: int, *arguments: object) -> int:
     """A system call; -1 for one that failed."""
     values = [ctypes.c_long(item) if isinstance(item, int) else item for item in arguments]
     return int(_libc.syscall(ctypes.c_long(number), *values))
+
+
+def everywhere(ruleset: int, right: int) -> bool:
+    """Gives *right* back for all folders; whether it is given."""
+    try:
+        root = os.open("/", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    rule = right.to_bytes(8, sys.byteorder) + root.to_bytes(4, sys.byteorder)
+    given = call(ADD_RULE, ruleset, 1, rule, 0) == 0
+    os.close(root)
+    return given
 
 
 def reaches(pid: int) -> bool | None:

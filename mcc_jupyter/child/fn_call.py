@@ -72,7 +72,7 @@ def main(load: "Callable[[str], ModuleType]") -> int:
     os.close(REQUEST)
     request = marshal.loads(b"".join(chunks))
     settle(request)
-    if request["mode"] == "warm":
+    if "idle" in request:
         return int(load("warm_fn").main(request, sys.modules["_mcc_fn_call"], load))
     channel = Channel(ANSWER)
     status = 0
@@ -80,13 +80,7 @@ def main(load: "Callable[[str], ModuleType]") -> int:
         channel.send(encode({"ok": True, "names": sorted(os.environ)}, load))
     elif request["mode"] == "introspect":
         for item in request["targets"]:
-            answer = describe(item, load)
-            flush()
-            try:
-                text = encode({"id": item["id"], **answer}, load)
-            except Trouble as trouble:  # a default or a choice that is no JSON
-                text = encode({"id": item["id"], **failed(trouble, "import", item, load)}, load)
-            channel.send(text)
+            tell(channel, item, describe(item, load), load)
     else:
         answer_text, status = call(request, load)
         flush()
@@ -109,13 +103,27 @@ def settle(request: "dict[str, Any]") -> None:
     sys.path[at:at] = dict.fromkeys(os.path.abspath(path) for path in given.split(os.pathsep))
 
 
-def describe(item: "dict[str, Any]", load: "Callable[[str], ModuleType]") -> "dict[str, object]":
+def describe(
+    item: "dict[str, Any]", load: "Callable[[str], ModuleType]", found: "Callable[..., object] | None" = None
+) -> "dict[str, object]":
     """The answer for one target of an introspection; it fails alone, even when its module calls ``sys.exit``."""
     try:
-        function = locate(item["target"], item["source"])
+        function = found or locate(item["target"], item["source"])
         return {"ok": True, **load("fn_describe").describe(function, load("fn_types"), load("fn_docs"))}
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is told
         return failed(error, "import", item, load)
+
+
+def tell(
+    channel: Channel, item: "dict[str, Any]", answer: "dict[str, object]", load: "Callable[[str], ModuleType]"
+) -> None:
+    """Sends the answer for one target of an introspection."""
+    flush()
+    try:
+        text = encode({"id": item["id"], **answer}, load)
+    except Trouble as trouble:  # a default or a choice that is no JSON
+        text = encode({"id": item["id"], **failed(trouble, "import", item, load)}, load)
+    channel.send(text)
 
 
 def call(

@@ -6,9 +6,10 @@
    kernel: a slot. What belongs to a call (command, environment, descriptors) goes over that socket, so no argv and
    environ of ours holds a value.
 2. Nothing survives. A supervisor ends what its tool left; the launcher does so for a supervisor that was killed; the
-   keeper does so for a launcher that was killed. All watch the kernel, by the end of their socket and by a pidfd (a
-   process forked from the kernel keeps the socket open). A tool may stop its supervisor: whoever is to end is
-   continued, and killed when it has not ended in time.
+   keeper does so for a launcher that was killed. Killed in one instant they leave what the next keeper of this user
+   finds by a mark (``strays.py``). All watch the kernel, by the end of their socket and by a pidfd (a process forked
+   from the kernel keeps the socket open). A tool may stop its supervisor: whoever is to end is continued, and killed
+   when it has not ended in time.
 3. Standard library only, Python 3.8 and later, started by path. This file is compiled at every start; the others are
    not.
 
@@ -20,8 +21,9 @@ is the order to end everything. Back comes for each slot the descriptor of its c
 error number, the supervisor's number.
 Call socket, from the kernel: 8 bytes length and the descriptors, the frame (``marshal``, a dict), then orders of one
 byte: ``i`` interrupt (a second one kills), ``k`` kill, ``a`` the answer on descriptor 8 is complete, ``n`` it stays,
-without a time limit; its end means that the kernel is gone. Back comes one report in the same form: ``{status, stopped,
-notes, error, again}``; with ``again`` the supervisor waits for another call of the same tool in the same environment.
+without a time limit, ``t`` (with 8 bytes) it begins now and may take so many milliseconds (0: any number); its end
+means that the kernel is gone. Back comes one report in the same form: ``{status, stopped, notes, error, again}``; with
+``again`` the supervisor waits for another call of the same tool in the same environment.
 """
 
 from __future__ import annotations
@@ -43,11 +45,13 @@ OVERDUE = 2.5
 """Seconds until a launcher kills a supervisor that does not end: longer than one needs, shorter than the keeper's."""
 TICK = 200
 """Milliseconds between two looks at who is overdue."""
+SETTLE = 100
+"""Milliseconds until a keeper looks for what others left behind: the first call goes first."""
 
 supervise = type(sys)("_mcc_supervise")
 supervise.__file__ = os.path.join(os.path.dirname(os.path.abspath(__file__)), "supervise.py")
 exec(SourceFileLoader("_mcc_supervise", supervise.__file__).get_code("_mcc_supervise") or "", vars(supervise))
-processes, confine = supervise.processes, supervise.load("confine")
+processes, confine, strays = supervise.processes, supervise.load("confine"), supervise.load("strays")
 
 
 class Launcher:
@@ -190,10 +194,15 @@ class Launcher:
 
 
 class Keeper:
-    """Outlives a launcher that is killed: its supervisors go on to their end, what they left behind is ended."""
+    """Outlives a launcher that is killed: its supervisors go on to their end, what they left behind is ended.
 
-    def __init__(self, kernel: int, registry: int, launcher: int, folders: str) -> None:
+    It also ends what earlier keepers of this user left: processes with the *bits* of the mark, folders in *places*.
+    """
+
+    def __init__(self, kernel: int, registry: int, launcher: int, folders: str, places: list[str], bits: int) -> None:
         self.kernel, self.registry, self.launcher, self.folders = kernel, registry, launcher, folders
+        self.places, self.bits = places, bits
+        self.swept = False
         self.supervisors: set[int] = set()
         self.came = b""
         self.wakeup = processes.wakeup()
@@ -202,8 +211,11 @@ class Keeper:
         self.deadline = 0.0
 
     def run(self) -> None:
+        settled = time.monotonic() + SETTLE / 1000
         while self.left:
-            for fd, _ in self.poll.poll(TICK if self.deadline else None):
+            if not self.swept and time.monotonic() > settled:
+                self.sweep()
+            for fd, _ in self.poll.poll(TICK if self.deadline else None if self.swept else SETTLE):
                 if fd == self.registry:
                     self.read()
                 elif fd == self.kernel:
@@ -218,6 +230,13 @@ class Keeper:
             if late > PATIENCE:
                 for pid in self.own():
                     processes.kill(pid)
+        if not self.swept:
+            self.sweep()
+
+    def sweep(self) -> None:
+        self.swept = True
+        strays.end_all(self.bits)
+        strays.remove_all(self.places)
 
     def finish(self, patience: float) -> None:
         self.deadline = time.monotonic() + patience
@@ -323,6 +342,8 @@ def main() -> None:
     usable = [place for place in places if os.access(place, os.W_OK | os.X_OK)]
     # In memory where possible: what a private file holds need not reach a disk.
     folders = os.path.join((usable or places)[0], f"mcc-{os.urandom(8).hex()}")
+    processes.prctl(processes.NAME, b"mcc-keeper")  # before it has the mark, so that nobody takes it for a stray
+    bits = strays.mark()
     gc.disable()
     gc.freeze()
     registry, keeper = os.pipe()
@@ -332,10 +353,10 @@ def main() -> None:
         os.close(keeper)
         os.close(moved[0])
         os.set_blocking(registry, False)
-        processes.prctl(processes.NAME, b"mcc-keeper")
-        Keeper(moved[1], registry, pid, folders).run()
+        Keeper(moved[1], registry, pid, folders, usable, bits).run()
     else:
         os.close(registry)
+        os.setpgid(0, 0)  # one signal to a group does not reach both
         processes.prctl(processes.NAME, b"mcc-launcher")
         processes.prctl(processes.SUBREAPER, 1)
         Launcher(moved[0], moved[1], keeper, folders).run()

@@ -11,6 +11,8 @@ import errno
 import os
 import resource
 
+HELD = 4
+"""A descriptor of those that are reserved: the private folder's."""
 SIGNALS = [number for number in range(1, 32) if number not in (signal.SIGKILL, signal.SIGSTOP)]
 SHELLS = {b"sh", b"bash", b"dash", b"zsh", b"ksh", b"fish"}
 RLIMITS = {"mem_mb": "RLIMIT_AS", "cpu_sec": "RLIMIT_CPU", "fsize_mb": "RLIMIT_FSIZE", "nofile": "RLIMIT_NOFILE"}
@@ -37,6 +39,7 @@ def private_files(folder: str, files: dict[bytes, bytes]) -> dict[bytes, bytes]:
     os.umask(0o077)
     try:
         os.mkdir(folder, 0o700)
+        hold(folder)
         for name, content in files.items():
             path = os.path.join(os.fsencode(folder), name)
             fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -47,6 +50,19 @@ def private_files(folder: str, files: dict[bytes, bytes]) -> dict[bytes, bytes]:
         text = os.strerror(error.errno or errno.EIO)
         raise Refused(f"cannot write a private file in {os.path.dirname(folder)}: {text}; make room there") from None
     return names
+
+
+def hold(folder: str) -> None:
+    """Locks *folder* until this process ends or makes another: no sweep takes it for one that was left behind."""
+    import fcntl
+
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    os.dup2(fd, HELD, inheritable=False)
+    os.close(fd)
+    try:
+        fcntl.flock(HELD, fcntl.LOCK_SH)
+    except OSError:  # a file system without locks, where no sweep removes anything either
+        return
 
 
 def find(name: bytes, path: bytes | None) -> bytes:

@@ -29,6 +29,8 @@ PATIENCE = 2.0
 """Seconds after a KILL until a process counts as one that cannot be ended (a dead file server, for instance)."""
 NULL = 3
 """A descriptor of /dev/null, below those that are reserved: it takes the place of what was the tool's."""
+IDLE = 60
+"""Seconds that a supervisor waits for another call: it has the last one's environment in its memory."""
 CHUNK = 64 * 1024
 """Bytes of one read of a call's frame."""
 LINGER = 3
@@ -66,6 +68,8 @@ class Supervisor:
         self.refusal = refusal
         self.last = False
         """Whether no call may follow: an order to end came."""
+        self.idle: int | None = None
+        """Milliseconds until it waits no longer; one that has served no call yet waits for any time."""
         self.wake, _ = processes.wakeup()
         self.poll = processes.watching(call.fileno(), self.wake, kernel)
         self.reset()
@@ -91,6 +95,7 @@ class Supervisor:
         while self.serve():
             os.chdir("/")
             self.reset()
+            self.idle = IDLE * 1000
 
     def serve(self) -> bool:
         try:
@@ -141,7 +146,10 @@ class Supervisor:
 
     def until_readable(self) -> None:
         while True:
-            ready = [fd for fd, _ in self.poll.poll()]
+            ready = [fd for fd, _ in self.poll.poll(self.idle)]
+            if not ready:
+                # From here on the kernel cannot send a call that nobody would make. One that has come is made.
+                self.call.shutdown(socket.SHUT_RD)
             if self.kernel in ready or (self.wake in ready and signal.SIGTERM in os.read(self.wake, 512)):
                 raise Gone
             if self.call.fileno() in ready:
@@ -180,8 +188,10 @@ class Supervisor:
                 self.tool = os.posix_spawn(program, argv, environ, setpgroup=0, setsigmask=(), setsigdef=start.SIGNALS)
         except (OSError, ValueError) as error:
             raise Refused(f"cannot start `{start.shown(argv[0])}`: {start.reason(error, frame['limits'])}") from None
-        if frame["timeout"] is not None:
-            deadline = began + frame["timeout"]
+        self.limited(None if frame["timeout"] is None else began + frame["timeout"])
+
+    def limited(self, deadline: float | None) -> None:
+        if deadline is not None:
             self.steps += [(deadline, signal.SIGTERM, "timeout"), (deadline + 2, signal.SIGKILL, "timeout")]
 
     def watch(self) -> None:
@@ -231,8 +241,13 @@ class Supervisor:
 
     def order(self, orders: bytes) -> None:
         now = time.monotonic()
-        for order in orders:
-            if order == ord("a"):
+        while orders:
+            order, orders = orders[0], orders[1:]
+            if order == ord("t"):  # a spare has got its call
+                milliseconds, orders = int.from_bytes(orders[:8], "big"), orders[8:]
+                self.steps = [step for step in self.steps if step[2] == "interrupt"]
+                self.limited(now + milliseconds / 1000 if milliseconds else None)
+            elif order == ord("a"):
                 if all(why != "answered" for _, _, why in self.steps):
                     self.steps.append((now + 1, signal.SIGKILL, "answered"))
             elif order == ord("n"):

@@ -37,11 +37,30 @@ class Reads(os._Environ):  # type: ignore[type-arg]
         Reads.asked = Reads.asked or text.startswith(("MCC_CTX", "MCC_SESSION"))
 
 
-def hazards(before: "Set[int]") -> "List[str]":
-    """Why a fork of this process would not be like a new one."""
+def state() -> "Tuple[str, str]":
+    """What a call is given anew, so that an import may not change it: folder and umask."""
+    folder, mask = "", ""
+    try:
+        folder = os.getcwd()
+        with open("/proc/self/status") as file:
+            mask = file.read().partition("\nUmask:")[2].split()[0]
+    except (OSError, IndexError):  # the folder is gone, or a system without such a file
+        pass
+    return folder, mask
+
+
+def changes(folder: str, mask: str) -> "List[str]":
+    """Whether the import changed what a call is given anew."""
+    return [] if state() == (folder, mask) else ["its import changes its folder or its umask"]
+
+
+def hazards(before: "Set[int]", alone: bool = False) -> "List[str]":
+    """Why a call in a fork of this process, or *alone* in this one, would not be like one in a new process."""
     found = []
     if Reads.asked:
         found.append("its import looks for MCC_CTX, or at all variables")
+    if alone:
+        return found
     try:
         os.waitpid(-1, os.WNOHANG)
         found.append("its import leaves a process running")

@@ -1,4 +1,4 @@
-"""A process that has imported one function and forks itself for each of its calls (SPEC 7.3).
+"""A process that has imported one module and forks itself for each call of its functions (SPEC 7.3).
 
 1. It tells first what forbids forking it: then it is not used. What an import did to the process (threads, open files,
    an environment that was looked at) would reach every call.
@@ -6,10 +6,11 @@
    from the kernel itself and answers like a process that was started for it. This one watches over its end.
 3. Standard library only, Python 3.8 and newer. It ends with its control socket, or when nobody has called for a while.
 
-Descriptor 7 is the control socket. First goes out 8 bytes length and a ``marshal`` dict, ``{reasons, files, kib}``.
-Then for each ``c`` that came, and once unasked, 8 bytes with two sockets: the call's, which takes a frame as
-``launch.py`` has it and gives one byte, the exit status; and the watch's, with the orders and the report of a call
-socket and one order more: ``t`` and 8 bytes, the call begins and may take so many milliseconds (0: any number).
+Descriptor 7 is the control socket. First goes out 8 bytes length and a ``marshal`` dict, ``{reasons, files, kib}``; a
+byte comes if it is to be kept, the end of the socket if not. Then goes out for each ``c`` that came, and once unasked,
+8 bytes with two sockets: the call's, which takes a frame as ``launch.py`` has it and gives one byte, the exit status;
+and the watch's, with the orders and the report of a call socket and one order more: ``t`` and 8 bytes, the call begins
+and may take so many milliseconds (0: any number).
 """
 
 import _signal as signal  # type: ignore[import-not-found]
@@ -30,35 +31,91 @@ PARENT_DEATH = 1
 
 
 def main(request: "Dict[str, Any]", fn: "ModuleType", load: "Callable[[str], ModuleType]") -> int:
-    """Imports, tells what it found, and serves calls until nobody wants any."""
+    """Imports, answers who wants to know what it imported, tells what it found, and serves calls as long as wanted."""
     checks = load("warm_checks")
-    before = checks.descriptors()
-    kinds = [(environ, type(environ)) for environ in (os.environ, getattr(os, "environb", None)) if environ is not None]
-    for environ, _ in kinds:
-        environ.__class__ = checks.Reads
-    try:
-        function = fn.locate(request["target"], request["source"])
-        reasons = []
-    except BaseException:  # noqa: BLE001 - a call in a process of its own will say what it was
-        function, reasons = None, ["its import fails"]
-    for environ, kind in kinds:
-        environ.__class__ = kind
-    fn.flush()
-    control = socket.socket(fileno=CONTROL)
     os.set_inheritable(CONTROL, False)
-    reasons += [] if reasons else checks.hazards(before)
+    before, state = checks.descriptors(), checks.state()
+    channel = fn.Channel(fn.ANSWER)
+    functions: "Dict[str, Any]" = {}
+    reasons = []
+    os.environ.update(request["session"])  # who looks at it is not kept, and sees what a call would see
+    for item in request["targets"]:
+        kinds = [(space, type(space)) for space in (os.environ, getattr(os, "environb", None)) if space is not None]
+        for environ, _ in kinds:
+            environ.__class__ = checks.Reads
+        answer = None
+        try:
+            functions[item["target"]] = fn.locate(item["target"], item["source"])
+        except BaseException as error:  # noqa: BLE001 - a call in a process of its own will say what it was
+            answer = fn.failed(error, "import", item, load)
+            reasons = ["its import fails"]
+        finally:
+            for environ, kind in kinds:
+                environ.__class__ = kind
+        if request["mode"] == "introspect":
+            fn.tell(channel, item, answer or fn.describe(item, load, functions[item["target"]]), load)
+    for name in request["session"]:
+        os.environ.pop(name, None)
+    fn.flush()
+    alone = request["mode"] == "spare"
+    reasons += [] if reasons else checks.changes(*state) + checks.hazards(before, alone)
+    confinement = load("confine").Confinement() if not alone and request["confined"] else None
+    if not reasons and confinement is not None and not once_more(confinement):
+        reasons.append("it is confined too many times to be confined once more for each call")
     if request["idle"] <= 0:
         reasons.append("no process is to be kept")
+    control = socket.socket(fileno=CONTROL)
     data = marshal.dumps({"reasons": reasons, "files": checks.files(), "kib": checks.resident()}, 2)
     control.sendall(len(data).to_bytes(8, "big") + data)
+    if alone:
+        return one_call(control, channel, functions, fn, load) if not reasons else 0
+    if not control.recv(1):  # it is not wanted: it ends like any other
+        control.close()
+        channel.close()
+        return 0
+    channel.close()
     null = os.open(os.devnull, os.O_RDWR)
     for number in (1, 2, fn.ANSWER):
         os.dup2(null, number)
     os.close(null)
-    if reasons:
-        return 0
-    Server(control, function, request, fn, load).run()
+    Server(control, functions, request, fn, load, confinement).run()
     os._exit(0)
+
+
+def once_more(confinement: "Any") -> bool:
+    """Whether a forked process can be confined, as one finds out: a system allows only so many domains in another."""
+    pid = os.fork()
+    if not pid:
+        try:
+            os._exit(int(not confinement.nest()))
+        finally:
+            os._exit(1)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def one_call(
+    control: "Any", channel: "Any", functions: "Dict[str, Any]", fn: "ModuleType", load: "Callable[[str], ModuleType]"
+) -> int:
+    """Waits for the call this process was started for, and serves it as one that was started now."""
+    processes = load("processes")
+    processes.prctl(processes.DUMPABLE, 0)  # nobody is to read it while it waits
+    frame = marshal.loads(exactly(control, int.from_bytes(exactly(control, 8), "big")))
+    control.close()
+    processes.prctl(processes.DUMPABLE, 1)
+    settle(frame)
+    text, status = fn.call(frame, load, functions.get(frame["target"]))
+    fn.flush()
+    channel.send(text)
+    channel.close()
+    return int(status)
+
+
+def settle(frame: "Dict[str, Any]") -> None:
+    """What only the call has."""
+    os.umask(frame["umask"])
+    os.chdir(frame["cwd"])
+    for name, value in frame["environ"].items():
+        os.environ[name] = value
 
 
 class Server:
@@ -67,15 +124,16 @@ class Server:
     def __init__(
         self,
         control: "Any",
-        function: "Any",
+        functions: "Dict[str, Any]",
         request: "Dict[str, Any]",
         fn: "ModuleType",
         load: "Callable[[str], ModuleType]",
+        confinement: "Any",
     ) -> None:
-        self.control, self.function, self.request, self.fn, self.load = control, function, request, fn, load
+        self.control, self.functions, self.request, self.fn, self.load = control, functions, request, fn, load
         self.supervise = load("supervise")
         self.processes = load("processes")
-        self.confinement = load("confine").Confinement() if request["confined"] else None
+        self.confinement = confinement
         self.pid = os.getpid()
         self.processes.prctl(self.processes.DUMPABLE, 0)
         self.processes.prctl(self.processes.SUBREAPER, 1)
@@ -90,6 +148,9 @@ class Server:
         self.watches: "Dict[int, Any]" = {}
         self.used = time.monotonic()
         self.broken, self.closing = False, False
+        self.callbacks = 0
+        """Exit functions of our own in a forked process."""
+        self.watched = watched_by(self)
 
     def run(self) -> None:
         self.fork()
@@ -131,7 +192,7 @@ class Server:
             pass
         theirs.close()
         watched.close()
-        call = watched_call(self, pid, watch)
+        call = self.watched(pid, watch)
         self.calls[pid] = self.watches[watch.fileno()] = call
         self.poll.register(watch, select.POLLIN)
         self.used = time.monotonic()
@@ -172,18 +233,20 @@ class Server:
                 one.close()
             for fd in self.wakeup:
                 os.close(fd)
-            if self.confinement is not None:
-                _, trouble = self.confinement.enter(self.pid)
-                if trouble or os.getppid() != self.pid:
-                    return
-            prepare_exit()
+            nested = self.confinement is None or self.confinement.nest()
+            if not nested or os.getppid() != self.pid:
+                return
+            self.callbacks = prepare_exit()
             numpy = sys.modules.get("numpy.random")
             if numpy is not None:
                 numpy.seed()
             if not self.processes.watching(call.fileno()).poll(2):  # nobody waits for it yet
                 self.rehearse()
-            status = self.serve(call, self.function)
-            self.finish(call, status)
+            status = self.serve(call)
+            call.send(bytes([status]))
+            for number in (1, 2):
+                os.close(number)
+            select.poll().poll(self.supervise.LINGER)
         finally:
             os._exit(status)
 
@@ -203,35 +266,28 @@ class Server:
             one.close()
         os.close(null)
 
-    def serve(self, call: "Any", function: "Any") -> int:
-        header, control, _, _ = call.recvmsg(8, socket.CMSG_SPACE(6 * 4))
+    def serve(self, call: "Any", stand_in: "Any" = None) -> int:
+        came, control, _, _ = call.recvmsg(1 << 16, socket.CMSG_SPACE(6 * 4))
         given = self.processes.received(control)
-        size = int.from_bytes(header + exactly(call, 8 - len(header)), "big")
-        frame = marshal.loads(exactly(call, size))
+        came += exactly(call, 8 - len(came))
+        frame = marshal.loads(came[8:] + exactly(call, 8 + int.from_bytes(came[:8], "big") - len(came)))
         if len(given) < len(frame["numbers"]):
             return 1
         for number, fd in zip(frame["numbers"], given):
             os.dup2(fd, number)
             os.close(fd)
-        self.processes.prctl(self.processes.DUMPABLE, int(function is self.function))
-        os.umask(frame["umask"])
-        os.chdir(frame["cwd"])
-        for name, value in frame["environ"].items():
-            os.environ[name] = value
+        self.processes.prctl(self.processes.DUMPABLE, int(stand_in is None))
+        settle(frame)
         channel = self.fn.Channel(self.fn.ANSWER)
-        text, status = self.fn.call(frame, self.load, function)
+        text, status = self.fn.call(frame, self.load, stand_in or self.functions.get(frame["target"]))
         self.fn.flush()
+        done = ends_without_a_word(self.callbacks)
         channel.send(text)
         channel.close()
+        if not done and stand_in is None:
+            finish()
+            self.fn.flush()
         return int(status & 255)
-
-    def finish(self, call: "Any", status: int) -> None:
-        finish()
-        self.fn.flush()
-        call.send(bytes([status]))
-        for number in (1, 2):
-            os.close(number)
-        select.poll().poll(self.supervise.LINGER)
 
 
 def exactly(call: "Any", size: int) -> bytes:
@@ -249,8 +305,11 @@ def nothing(a: int = 1) -> "Dict[str, object]":
     return {"a": [a, 1.5, "text", None]}
 
 
-def prepare_exit() -> None:
-    """What was to be done at the end of the importing process is not to be done at the end of each call."""
+def prepare_exit() -> int:
+    """What was to be done at the end of the importing process is not to be done at the end of each call.
+
+    How many exit functions there are then.
+    """
     atexit: "Any" = __import__("atexit")
     atexit._clear()
     weak: "Any" = sys.modules.get("weakref")
@@ -260,6 +319,27 @@ def prepare_exit() -> None:
         atexit.register(weak.finalize._exitfunc)
     if "logging" in sys.modules:
         atexit.register(sys.modules["logging"].shutdown)  # it flushes
+    return int(atexit._ncallbacks())
+
+
+def ends_without_a_word(callbacks: int) -> bool:
+    """Whether ``finish`` would find nothing to do: the way to it is longer than most calls."""
+    modules = sys.modules
+    threading, weak, logging = (modules.get(name) for name in ("threading", "weakref", "logging"))
+    known: "Any" = () if logging is None else (type(None), logging.NullHandler, type(logging.lastResort))
+    return (
+        (threading is None or threading.active_count() == 1)
+        and __import__("atexit")._ncallbacks() == callbacks
+        and (weak is None or not any(item.atexit for item in list(weak.finalize._registry)))
+        and (logging is None or all(type(handler()) in known for handler in logging._handlerList))
+        and not files_of_the_call()
+    )
+
+
+def files_of_the_call() -> "List[Any]":
+    """What it left open. What was imported before is frozen, so that it is not among these."""
+    kind: "Any" = __import__("_io")._IOBase  # the abstract class above it would be asked for each of them
+    return [item for item in __import__("gc").get_objects() if isinstance(item, kind)]
 
 
 def finish() -> None:
@@ -269,17 +349,20 @@ def finish() -> None:
         if threading is not None and threading.active_count() > 1:
             threading._shutdown()
         __import__("atexit")._run_exitfuncs()
+        for file in files_of_the_call():
+            if not file.closed:
+                file.flush()
     except BaseException as error:  # noqa: BLE001 - the answer is on its way already
         sys.stderr.write(f"{type(error).__name__} at exit\n")
 
 
-def watched_call(server: Server, pid: int, watch: "Any") -> "Any":
-    """A call as ``supervise.py`` ends it, by this process for many at once."""
+def watched_by(server: Server) -> "Any":
+    """The class of a call as ``supervise.py`` ends it, by this process for many at once."""
     base: "Any" = server.supervise.Supervisor
     kill: "Any" = server.supervise.kill
 
     class Watched(base):  # type: ignore[misc]
-        def __init__(self) -> None:
+        def __init__(self, pid: int, watch: "Any") -> None:
             self.call, self.begun, self.alone, self.came = watch, False, False, b""
             self.scoped = False  # what runs beside it is in the same domain
             super().reset()
@@ -289,7 +372,7 @@ def watched_call(server: Server, pid: int, watch: "Any") -> "Any":
 
         def listen(self) -> None:
             try:
-                came = watch.recv(64)
+                came = self.call.recv(64)
             except OSError:
                 came = b""
             if not came:
@@ -309,7 +392,7 @@ def watched_call(server: Server, pid: int, watch: "Any") -> "Any":
 
         def silence(self) -> None:
             try:
-                server.poll.unregister(watch)
+                server.poll.unregister(self.call)
             except KeyError:
                 pass
 
@@ -365,8 +448,8 @@ def watched_call(server: Server, pid: int, watch: "Any") -> "Any":
 
         def send(self, data: bytes) -> None:
             try:
-                watch.sendall(data)
+                self.call.sendall(data)
             except OSError:  # the kernel has gone, or wants to know no more
                 self.alone = True
 
-    return Watched()
+    return Watched

@@ -26,7 +26,8 @@ def missing(grant: Grant, parent: Mapping[str, str], *, refers: tuple[str, ...] 
         return f"{grant.child}: only the session gives it; see %mcc_session"
     if refers:
         listed = ", ".join(refers)
-        return f"{grant.child}: set {listed} before the kernel starts or with %env, and declare the tool again"
+        nearest = _nearest(refers[0], parent)
+        return f"{grant.child}: set {listed} before the kernel starts or with %env, and declare the tool again{nearest}"
     if empty_in:
         return f"{grant.child}: {empty_in} gives it without a value; write one there"
     instead = "it" if grant.child == grant.parent else grant.child
@@ -36,7 +37,7 @@ def missing(grant: Grant, parent: Mapping[str, str], *, refers: tuple[str, ...] 
 
 def unresolved(name: str) -> str:
     """What to do where a value is a reference to a secret store."""
-    return f"{name}: nothing in this version resolves a reference like op://…; start the kernel with the resolved value"
+    return f"{name}: nothing resolved this reference; start the kernel by `mcc-jupyter launch`"
 
 
 class _Nearest:

@@ -11,8 +11,11 @@ from . import advice, names
 from .cap import Cap
 from .dotenv import Dotenv, Unreadable
 from .resolution import Binding, Context, Provenance, Reason, Source
-from .tool import WARNING, Grant, Tool, command_references
+from .tool import WARNING, Grant, Text, Tool, command_references
 from .values import ValueClass
+
+_ASKED = (Source.GRANT, Source.REFERENCE, Source.ENV_FILE, Source.ENV, Source.SECRET)
+"""The sources that a tool asks of name by name."""
 
 _MOST_NOTES = 8
 """So many names that a tool lacks are told one by one; the notice lists all of them."""
@@ -77,10 +80,28 @@ def unresolved_names(tool: Tool, own: Iterable[Binding]) -> list[str]:
         binding.name
         for binding in own
         if binding.value_class is ValueClass.UNRESOLVED
-        and binding.provenance.source in (Source.GRANT, Source.REFERENCE, Source.ENV_FILE, Source.ENV)
+        and binding.provenance.source in _ASKED
         and not binding.provenance.rule.removeprefix(f"{tool.origin.label}: ").startswith("optional_env")
         and not (binding.name in tool.env and tool.env[binding.name].unresolved)
     )
+
+
+def empty_files(tool: Tool, stack: Mapping[str, Binding]) -> list[Grant]:
+    """Secret files that would hold nothing, because what they refer to is not set or empty (SPEC 8.7)."""
+    found = []
+    for name, text in tool.secret_files.items():
+        binding = stack.get(name)
+        if binding is None or binding.provenance.source is not Source.SECRET:
+            continue
+        told = any(grant.child == name for grant in tool.required_env)
+        if binding.value_class in (ValueClass.ABSENT, ValueClass.EMPTY) and not told:
+            found.append(Grant(name, ", ".join(referred(text))))
+    return found
+
+
+def referred(text: Text) -> tuple[str, ...]:
+    """The names that *text* refers to: those that are not set, or else all of them."""
+    return text.unresolved or tuple(dict.fromkeys(reference.name for reference in text.references))
 
 
 def reasons(
@@ -128,7 +149,11 @@ def _lack_notes(
     for grant in missing[:_MOST_NOTES]:
         binding = stack.get(grant.child)
         source = None if binding is None else binding.provenance.source
-        refers = tool.env[grant.child].unresolved if source is Source.ENV else ()
+        refers: tuple[str, ...] = ()
+        if source is Source.ENV:
+            refers = tool.env[grant.child].unresolved
+        elif source is Source.SECRET:
+            refers = referred(tool.secret_files[grant.child])
         empty_in = source.value if source in (Source.ENV, Source.ENV_FILE) else ""
         yield advice.missing(grant, parent, refers=refers, empty_in=empty_in)
     yield from map(advice.unresolved, unresolved[:_MOST_NOTES])

@@ -21,6 +21,7 @@ CALL_OPTIONS: Final = (
     Option("--json", "OBJECT", "all arguments as one JSON object"),
     Option("--no-raise-error", help="show a failure and go on"),
     Option("-o", "NAME", "keep the outcome in this variable"),
+    Option("--spill", "FILE", "write all of its output to this new file"),
     Option("--timeout", "SECONDS", "end the tool after this time"),
 )
 
@@ -34,6 +35,7 @@ class Call:
     raise_error: bool = True
     output: str | None = None
     timeout: float | None = None
+    spill: str | None = None
 
 
 def parse_call(line: str) -> Call:
@@ -55,7 +57,8 @@ def parse_call(line: str) -> Call:
     if output is not None and (not output.isidentifier() or keyword.iskeyword(output)):
         given.wrong("-o", "expected the name of a variable")
     _raise(given)
-    return Call(given.words[0], arguments, "--no-raise-error" not in given.values, output, timeout)
+    raising = "--no-raise-error" not in given.values
+    return Call(given.words[0], arguments, raising, output, timeout, given.last("--spill"))
 
 
 def split_arguments(words: Sequence[str]) -> dict[str, object]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import marshal
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
@@ -19,6 +19,7 @@ from .curl_config import LONGEST_LINE, TooLong, config
 from .errors import ArgumentError, ToolUnavailable
 from .names import is_known_not_secret
 from .resolution import Binding, Context, Resolution, Source
+from .secret_files import file_secrets
 from .tool import (
     MISSING,
     Argv,
@@ -28,6 +29,7 @@ from .tool import (
     NoProcess,
     Reference,
     Shell,
+    Text,
     Tool,
     command_references,
 )
@@ -94,7 +96,7 @@ def prepare(tool: Tool, resolution: Resolution, *, context: Context, room: int) 
     """Raises ``ToolUnavailable`` for variables that no process can be given (SPEC 4.10)."""
     environ = resolution.environ()
     check_sizes(tool, environ, room)
-    return Prepared(_base(tool, environ, context), secrets(tool, resolution), room)
+    return Prepared(_base(tool, resolution, environ, context), secrets(tool, resolution), room)
 
 
 def plan(
@@ -149,7 +151,7 @@ def introspection(
     for key, tool in tools.items():
         assert isinstance(tool.body, Function)
         targets.append({"id": key, **_target(tool.body)})
-    base = _base(first, environ, context)
+    base = _base(first, resolution, environ, context)
     request = _function_request(first, base, {"mode": "introspect", "targets": targets}, runner, interpreter)
     return Plan(request, secrets(first, resolution))
 
@@ -164,7 +166,7 @@ def probe(tool: Tool, resolution: Resolution, *, context: Context, runner: str, 
         raise _nothing_to_run(tool, tool.body)
     environ = resolution.environ()
     check_sizes(tool, environ, room)
-    base = _base(tool, environ, context)
+    base = _base(tool, resolution, environ, context)
     request = _function_request(tool, base, {"mode": "names"}, runner, interpreter)
     return Plan(request, secrets(tool, resolution))
 
@@ -172,8 +174,12 @@ def probe(tool: Tool, resolution: Resolution, *, context: Context, runner: str, 
 def secrets(tool: Tool, resolution: Resolution) -> dict[str, str]:
     """Every value the output of *tool* is searched for, by the name that is shown instead (SPEC 8.1)."""
     found = {binding.name: binding.value for binding in resolution.bindings.values() if binding.secret}
+    for name, text in _secret_files(tool, resolution).items():
+        if name not in tool.never_redact:
+            found.update(file_secrets(name, text.value))
     # Who opts a variable out means what it is made of, too.
-    through = {item.name for name in tool.never_redact if name in tool.env for item in tool.env[name].references}
+    texts = [texts[name] for texts in (tool.env, tool.secret_files) for name in tool.never_redact if name in texts]
+    through = {item.name for text in texts for item in text.references}
     for reference in (*tool.references, *command_references(tool)):
         if reference.name not in (tool.never_redact | through) and not is_known_not_secret(reference.name):
             found.setdefault(reference.name, reference.value)
@@ -230,8 +236,18 @@ def _too_large(tool: Tool, text: str) -> NoReturn:
     raise ToolUnavailable(f"Tool {tool.name!r} is unavailable; {text}", tool=tool.name, reasons=("invalid",))
 
 
-def _base(tool: Tool, environ: Mapping[str, str], context: Context) -> Request:
-    files = {"MCC_SESSION_FILE": context.document} if context.document is not None else {}
+def _secret_files(tool: Tool, resolution: Resolution) -> dict[str, Text]:
+    """Those of the tool's secret files that no higher layer and no refusal took the variable from (SPEC 8.7)."""
+    bound = resolution.bindings
+    kept = {name for name in tool.secret_files if name in bound and bound[name].provenance.source is Source.SECRET}
+    return {name: text for name, text in tool.secret_files.items() if name in kept}
+
+
+def _base(tool: Tool, resolution: Resolution, environ: Mapping[str, str], context: Context) -> Request:
+    secret_files = _secret_files(tool, resolution).items()
+    files = {name: text.value.encode("utf-8", "surrogateescape") for name, text in secret_files}
+    if context.document is not None:
+        files["MCC_SESSION_FILE"] = context.document
     return Request(
         (),
         environ,
@@ -255,7 +271,7 @@ def _curl_request(
     if curl.words is None:
         return _shell_request(tool, "curl", curl.shell, base, arguments), ()
     # From here on no shell reads an argument: what stands in quotes for the shell would be code for it again.
-    lookup = _Lookup(tool, bindings, argv=False, path=_PATH if "MCC_SESSION_FILE" in base.files else None)
+    lookup = _Lookup(tool, bindings, argv=False, paths=base.files)
     words = [_render(tool, "curl", word, arguments, lookup) for word in curl.words]
     # Only as the very first argument it keeps curl from reading ~/.curlrc.
     first = ("-q",) if "-q" in curl.words or "--disable" in curl.words else ()
@@ -274,21 +290,23 @@ def _curl_request(
             )
         note = "curl: an option that is not known or lacks its argument; the arguments reach curl by its command line"
         return replace(base, argv=("curl", *first, *words)), (note,)
-    if "MCC_SESSION_FILE" in lookup.hidden:
-        return replace(base, argv=("/bin/sh", PAYLOAD), payload=_with_path(first, written)), ()
+    if lookup.paths:
+        return replace(base, argv=("/bin/sh", PAYLOAD), payload=_with_paths(first, written, lookup.paths)), ()
     return replace(base, argv=("curl", *first, "--config", PAYLOAD), payload=written), ()
 
 
 _PATH = "\ufdd2"
-"""Stands for the private file's path, which only the started process knows: a noncharacter, which no text needs."""
+"""Around a name it stands for that private file's path, which only the started process knows: a noncharacter."""
 
 
-def _with_path(first: tuple[str, ...], written: bytes) -> bytes:
-    """A script that gives curl the config file *written* with the path in it.
+def _with_paths(first: tuple[str, ...], written: bytes, names: Iterable[str]) -> bytes:
+    """A script that gives curl the config file *written* with the paths of the private files *names* in it.
 
-    Every line begins with ``-``, so that none ends the here-document, in which only the path is left to the shell.
+    Every line begins with ``-``, so that none ends the here-document, in which only the paths are left to the shell.
     """
-    text = re.sub(rb"[\\$`]", rb"\\\g<0>", written).replace(_PATH.encode(), b"${MCC_SESSION_FILE}")
+    text = re.sub(rb"[\\$`]", rb"\\\g<0>", written)
+    for name in names:
+        text = text.replace(f"{_PATH}{name}{_PATH}".encode(), f"${{{name}}}".encode())
     options = " ".join((*first, "--config", "/dev/fd/7"))
     return _CLOSE_PAYLOAD + f"curl {options} 7<<E\n".encode() + text + b"E\n"
 
@@ -315,7 +333,7 @@ def _function_request(tool: Tool, base: Request, frame: Mapping[str, object], ru
 def _call_frame(
     tool: Tool, body: Function, arguments: Mapping[str, object], store: Mapping[str, object]
 ) -> dict[str, object]:
-    plain: dict[str, object] = json.loads(encode(dict(arguments)))
+    plain: dict[str, object] = json.loads(encode(dict(arguments))) if arguments else {}
     return {
         "mode": "call",
         **_target(body),
@@ -338,15 +356,19 @@ def _target(body: Function) -> dict[str, object]:
 class _Lookup:
     """``mcc_env`` of a template: what ``$NAME`` stands for where no shell expands it."""
 
-    def __init__(self, tool: Tool, bindings: Mapping[str, Binding], *, argv: bool, path: str | None = None) -> None:
-        self._tool, self._bindings, self._argv, self._path = tool, bindings, argv, path
+    def __init__(
+        self, tool: Tool, bindings: Mapping[str, Binding], *, argv: bool, paths: Iterable[str] = ()
+    ) -> None:
+        self._tool, self._bindings, self._argv, self._paths = tool, bindings, argv, frozenset(paths)
+        self.paths: dict[str, None] = {}
+        """The private files whose path it gave, by name."""
         self.hidden: dict[str, None] = {}
         """What it gave that may not stand in an argv, by name."""
 
     def __call__(self, name: str, default: str | None = None, if_empty: bool = False) -> str:
-        if name == "MCC_SESSION_FILE" and self._path is not None:
-            self.hidden[name] = None
-            return self._path
+        if name in self._paths:
+            self.hidden[name] = self.paths[name] = None
+            return f"{_PATH}{name}{_PATH}"
         binding = self._bindings.get(name)
         if binding is None or (if_empty and not binding.value):
             return f"${{{name}}}" if default is None else default

@@ -25,12 +25,13 @@ from .reading import Node, shown
 from .tool import WARNING, EnvFile, Function, Limits, NoProcess, Origin, Text, Tool
 
 KINDS: Final = ("fn", "exec", "curl", "mcp")
-UNSUPPORTED: Final = ("mcp", "secret_env_vars", "secret_files", "egress", "swap")
+UNSUPPORTED: Final = ("mcp", "secret_env_vars", "egress", "swap")
 """Fields that SPEC knows and this version does not."""
 
 FIELDS: Final = (
     *KINDS, "name", "description", "example", "params", "groups", "env", "env_file", "env_passthrough", "required_env",
     "optional_env", "cwd", "python", "stdin", "limits", "transform", "cache_ttl", "fresh", "isolation", "redact",
+    "secret_files",
     *UNSUPPORTED[1:],
 )  # fmt: skip
 """The keys of a tool (SPEC 2.6)."""
@@ -49,6 +50,7 @@ _HINTS: Final[Mapping[str, str]] = {
     "passthrough": "write `env_passthrough`",
     "required": "write `required_env`",
     "optional": "write `optional_env`",
+    "files": "write `secret_files`",
 }
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.A)
 _STANDS_IN = {"cell": "notebook", "file": "file", "python": "code", "policy": "policy file"}
@@ -180,7 +182,8 @@ class _Draft:
         )
         stdin = self._get("stdin", Node.boolean, False)
 
-        provided = {*self.place.floor, *env, *(grant.child for grant in (*required, *optional))}
+        secret_files = self._get("secret_files", self._secret_files, {})
+        provided = {*self.place.floor, *env, *secret_files, *(grant.child for grant in (*required, *optional))}
         allowed = any_of(("*",) if passthrough is True else passthrough)
         scope = bodies.Scope(
             tool=name,
@@ -212,6 +215,7 @@ class _Draft:
             params=params,
             env=MappingProxyType(env),
             env_files=self._get("env_file", self._env_files, ()),
+            secret_files=MappingProxyType(secret_files),
             passthrough=passthrough,
             required_env=required,
             optional_env=optional,
@@ -275,6 +279,18 @@ class _Draft:
             written = node.literal()
             if read.variable(node, name):
                 self._inspect(node, written)
+                found[name] = self.substitution.text(written)
+        return found
+
+    def _secret_files(self, node: Node) -> dict[str, Text]:
+        found = {}
+        for name, item in node.mapping().items():
+            if isinstance(item.value, Mapping | list | tuple):
+                item.wrong("expected the file's text; a path goes into `env`")
+                continue
+            written = item.filled("the file's text")
+            if read.variable(item, name) and written:
+                self._inspect(item, written)
                 found[name] = self.substitution.text(written)
         return found
 

@@ -36,7 +36,7 @@ class Isolation:
             linux = self.platform.startswith("linux")
             why = "this system has no Landlock 2" if linux else "this system is not Linux"
             if self.abi > 1:
-                return "Isolation: this process is confined too many times already, so that calls are refused."
+                return "Isolation: this process cannot be confined any further; a call is refused and says why."
             privileges = ", no new privileges" if self.final else ""
             return f"Isolation: own process{privileges}; not confined, because {why}. {_READS}."
         if not self.unprivileged:

@@ -36,7 +36,7 @@ class Outcome:
     failure: str | None = None
     traceback: str = ""
     mode: str = ""
-    """``process``; for a function ``warm`` (a fork of a process that has imported it) or ``cold``; ``cached``."""
+    """``process``; for a function ``warm`` (a fork of what has imported it), ``spare`` or ``cold``; ``cached``."""
     mode_reason: str = ""
     """Why a function ran in this mode."""
     cut: bool = False

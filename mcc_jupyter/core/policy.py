@@ -77,6 +77,7 @@ def resolve(
         *_lay(stack, Source.REFERENCE, _reference_layer(tool, kept_out)),
         *_lay(stack, Source.ENV_FILE, _env_file_layer(tool, files, stack, notes)),
         *_lay(stack, Source.ENV, _env_layer(tool, kept_out)),
+        *_lay(stack, Source.SECRET, _secret_layer(tool, kept_out)),
         *_lay(stack, Source.RUNTIME, _runtime_layer(tool, stack)),
     ]
     refused = _refuse(stack, (*base.reserved, *own))
@@ -85,7 +86,8 @@ def resolve(
     unresolved = availability.unresolved_names(tool, [stack[name] for name in set(own) if name in stack])
     lacking = [grant for grant in tool.required_env if not _has_value(stack.get(grant.child))]
     forbidden = [grant for grant in lacking if kept_out(grant.parent)]
-    missing = tuple(grant for grant in lacking if grant.child not in unresolved and grant not in forbidden)
+    lacking = [grant for grant in lacking if grant not in forbidden] + availability.empty_files(tool, stack)
+    missing = tuple(grant for grant in lacking if grant.child not in unresolved)
     unset = [grant for grant in tool.optional_env if grant.child not in stack]
     refused |= {name: provenance for name, provenance in kept_out.asked(forbidden, unset).items() if name not in stack}
     notes = [*availability.notes(tool, missing, unresolved, stack, parent, context, kept_out), *notes]
@@ -262,6 +264,17 @@ def _env_layer(tool: Tool, withheld: availability.Withheld) -> Iterator[_Offer]:
         yield _Offer(name, text.value, value_class, rule, secret)
 
 
+def _secret_layer(tool: Tool, withheld: availability.Withheld) -> Iterator[_Offer]:
+    """SPEC 8.7. The value is the path of a file that only the started process has; its content is in the tool."""
+    for name, text in tool.secret_files.items():
+        if any(map(withheld, (*(reference.name for reference in text.references), *text.unresolved))):
+            continue
+        value_class = ValueClass.ABSENT if text.unresolved else text.value_class
+        if value_class in (ValueClass.OVERSIZED, ValueClass.FUNCTION):  # a file may hold what no variable can
+            value_class = ValueClass.SET
+        yield _Offer(name, "", value_class, "secret_files")
+
+
 def _runtime_layer(tool: Tool, below: Mapping[str, Binding]) -> Iterator[_Offer]:
     """SPEC 4.7."""
     if not isinstance(tool.body, Function):
@@ -331,5 +344,8 @@ def _is_identity(name: str) -> bool:
     return name.startswith("MCC_CTX_") and name.removeprefix("MCC_CTX_").lower() in names.IDENTITY
 
 
+_VALUELESS = (ValueClass.ABSENT, ValueClass.EMPTY, ValueClass.UNRESOLVED)
+
+
 def _has_value(binding: Binding | None) -> bool:
-    return binding is not None and binding.value_class not in (ValueClass.EMPTY, ValueClass.UNRESOLVED)
+    return binding is not None and binding.value_class not in _VALUELESS

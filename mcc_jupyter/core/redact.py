@@ -12,9 +12,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from .secret_forms import as_bytes, is_ordinary
-from .secret_search import Search, Span, search_for
+from .secret_search import VISIBLE, Search, Span, search_for
 
 _NO_BYTES = re.compile("([\ud800-\udc7f\udd00-\udfff]+)")
 """Halves of a character, which JSON may hold and no stream of bytes can."""
@@ -50,13 +51,26 @@ class Redactor:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            return {self.text(str(key)): self.data(item) for key, item in value.items()}
+            return self._mapping(value)
         if isinstance(value, list):
             return [self.data(item) for item in value]
         if isinstance(value, int | float) and not isinstance(value, bool):
             written = str(value)  # a ValueError for more digits than Python writes
             return self.text(written) if self.holds_secret(written) else value
         return value
+
+    def _mapping(self, value: dict[object, object]) -> dict[str, object]:
+        """Two keys that are the same but for their secrets both stay: the later ones get the number that is free."""
+        redacted: dict[str, object] = {}
+        taken = {key for key in map(str, value) if not self.holds_secret(key)}
+        for key, item in value.items():
+            written = str(key)
+            name = marked = self.text(written)
+            number = 2
+            while name in redacted or (name != written and name in taken):
+                name, number = f"{marked}#{number}", number + 1
+            redacted[name] = self.data(item)
+        return redacted
 
     def text(self, text: str) -> str:
         """*text* with its marks; the same object if it holds no secret."""
@@ -117,7 +131,7 @@ class Redactor:
                 break
             if start >= hidden:
                 self.counts[name] += 1
-                pieces += [data[hidden:start], b"[redacted:%b]" % as_bytes(name)]
+                pieces += [data[hidden:start], _mark(name)]
             hidden = max(hidden, -negative)
         pieces.append(data[hidden:until])
         return b"".join(pieces), max(0, hidden - until)
@@ -133,6 +147,8 @@ class Stream:
         """How many bytes at the front of what is kept have been shown; what comes next may continue them."""
         self._covered = 0
         """For how many bytes after those a mark stands already."""
+        self._released = 0
+        """How many of those shown have been shown though a secret may begin with them."""
 
     def feed(self, chunk: bytes) -> bytes:
         if not self._redactor:
@@ -140,19 +156,48 @@ class Stream:
         search = self._redactor._search()
         data = self._kept + chunk
         views = search.views(data)
-        spans = search.spans(views)
+        spans = self._hidden(search.spans(views))
         wait, keep = search.waiting(data, views, spans)
-        return self._passed(data, spans, wait, keep)
+        return self._passed(data, spans, max(wait, self._released), keep)
+
+    def release(self) -> bytes:
+        """What waits, if it is so little that it may be seen of a secret (SPEC 8.2); the rest of it stays hidden.
+
+        For text after which nothing comes for a while, such as a prompt.
+        """
+        if self._covered or len(self._kept) > VISIBLE:
+            return b""
+        held = self._kept[self._shown :]
+        self._shown = self._released = len(self._kept)
+        return held
+
+    @property
+    def waits(self) -> bool:
+        """Whether something has not been shown yet."""
+        return len(self._kept) > self._shown
 
     def close(self) -> bytes:
         if not self._redactor:
             return b""
-        return self._passed(self._kept, self._redactor._spans(self._kept), len(self._kept), len(self._kept))
+        spans = self._hidden(self._redactor._spans(self._kept))
+        return self._passed(self._kept, spans, len(self._kept), len(self._kept))
+
+    def _hidden(self, spans: list[Span]) -> list[Span]:
+        """Of a secret whose beginning was released, what can still be hidden."""
+        if not self._released:
+            return spans
+        return [(max(start, self._released), end, name, first) for start, end, name, first in spans]
 
     def _passed(self, data: bytes, spans: list[Span], wait: int, keep: int) -> bytes:
+        self._released = max(0, self._released - keep)
         safe, self._covered = self._redactor._marked(data, spans, self._shown, wait, self._covered)
         self._kept, self._shown = data[keep:], wait - keep
         return safe
+
+
+@lru_cache(maxsize=1024)
+def _mark(name: str) -> bytes:
+    return b"[redacted:%b]" % as_bytes(name)
 
 
 def _united(spans: Iterable[Span]) -> list[tuple[int, int, str]]:

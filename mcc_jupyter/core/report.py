@@ -212,8 +212,9 @@ def _rows(tool: Tool, resolution: Resolution) -> Iterator[Row]:
         yield Row(_shown(name), provenance.source.value, _shown(provenance.rule), State.REFUSED)
     told = {
         name
-        for variable, text in tool.env.items()
-        if variable in resolution.bindings and resolution.bindings[variable].provenance.source is Source.ENV
+        for source, texts in ((Source.ENV, tool.env), (Source.SECRET, tool.secret_files))
+        for variable, text in texts.items()
+        if variable in resolution.bindings and resolution.bindings[variable].provenance.source is source
         for name in text.unresolved
     }
     for name in tool.unresolved:
@@ -263,6 +264,7 @@ MARKS: Mapping[str, str] = {
     Source.REFERENCE.value: "R",
     Source.ENV_FILE.value: "D",
     Source.ENV.value: "E",
+    Source.SECRET.value: "K",
     Source.RUNTIME.value: "U",
     Source.SESSION.value: "S",
     State.MISSING.value: "!",

@@ -22,6 +22,7 @@ class Source(StrEnum):
     REFERENCE = "reference"
     ENV_FILE = "env_file"
     ENV = "env"
+    SECRET = "secret"  # noqa: S105 - the layer's name
     RUNTIME = "runtime"
     SESSION = "session"
 

@@ -1,7 +1,8 @@
 """The text of a notebook or of any file → the secrets in it, by place and name; or the text without them (SPEC 8.4).
 
 1. A finding names the variable or the format, and where. It never holds a value, nor a piece or the length of one.
-2. The strings of a notebook are searched as the text they stand for. A list of lines is one text.
+2. The strings of a notebook are searched as the text they stand for. A list of lines is one text, and so is what a cell
+   printed, though it was saved as several outputs.
 3. Outputs are the program's and are redacted; sources, attachments and metadata are the author's and only told.
    Cleaning changes the strings of outputs and no other byte, and what is clean already not at all.
 """
@@ -10,9 +11,11 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import accumulate, groupby
+from typing import Any
 
 from .credentials import SHAPES, credentials_in
 from .dotenv import Entry
@@ -112,9 +115,11 @@ class _Text:
 
     def findings(self, *, redacted: bool = False) -> Iterator[Finding]:
         text = "".join(literal.text for literal in self.literals)
+        ends = list(accumulate(len(literal.text) for literal in self.literals))
         for hit in self.hits:
             line = text.count("\n", 0, hit.start) + 1 if self.where.part == "source" else None
-            where = Where(self.where.part, self.where.cell, self.where.output, line)
+            output, _ = _place(self.literals[bisect_right(ends, hit.start)])
+            where = Where(self.where.part, self.where.cell, output.output, line)
             yield Finding(where, hit.name, hit.format, redacted)
 
     def edits(self, document: str) -> Iterator[tuple[int, int, str]]:
@@ -176,8 +181,14 @@ class Scanner:
 
     def _texts(self, document: str) -> Iterator[_Text]:
         """The texts of a notebook that hold something."""
-        _check(document)
-        for (where, _), group in groupby(filter(_is_text, strings(document)), key=_belongs_to):
+        printed = _printed(_read(document))
+
+        def belongs_to(literal: JsonString) -> tuple[Where, object]:
+            where, text = _place(literal)
+            first = printed.get(_path(literal)[:4]) if _path(literal)[4:5] == ("text",) else None
+            return (where, text) if first is None else (Where(where.part, where.cell, first + 1), first)
+
+        for (where, _), group in groupby(filter(_is_text, strings(document)), key=belongs_to):
             literals = tuple(group)
             hits = self._hits("".join(literal.text for literal in literals))
             if hits:
@@ -201,7 +212,7 @@ class Scanner:
         return united
 
 
-def _check(document: str) -> None:
+def _read(document: str) -> dict[str, Any]:
     try:
         notebook = json.loads(document.removeprefix("\ufeff"), parse_int=float)
     except ValueError:
@@ -210,6 +221,22 @@ def _check(document: str) -> None:
         raise DeclarationError(Problem("", "the file is no notebook: it is nested too deeply")) from None
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells", notebook.get("worksheets")), list):
         raise DeclarationError(Problem("", "this is no notebook: it has no cells"))
+    return notebook
+
+
+def _printed(notebook: dict[str, Any]) -> dict[Path, int]:
+    """Outputs by their path: of those that are one stream in several pieces, which is the first."""
+    found: dict[Path, int] = {}
+    for at, cell in enumerate(notebook.get("cells") or ()):
+        outputs = cell.get("outputs") if isinstance(cell, dict) else None
+        before, first = None, 0
+        for number, output in enumerate(outputs if isinstance(outputs, list) else ()):
+            name = output.get("name") if isinstance(output, dict) and output.get("output_type") == "stream" else None
+            first = first if name == before else number
+            before = name
+            if name is not None:
+                found["cells", at, "outputs", number] = first
+    return found
 
 
 def _is_text(literal: JsonString) -> bool:
@@ -231,7 +258,7 @@ def _path(literal: JsonString) -> Path:
     return literal.path[2:] if literal.path[:1] == ("worksheets",) else literal.path
 
 
-def _belongs_to(literal: JsonString) -> tuple[Where, object]:
+def _place(literal: JsonString) -> tuple[Where, object]:
     """The place a string is told with, and what it has in common with the other lines of its text."""
     path = _path(literal)
     cell = path[1] + 1 if path[:1] == ("cells",) and isinstance(path[1], int) else None
@@ -298,7 +325,10 @@ def parent_secrets(parent: Mapping[str, str]) -> dict[str, str]:
 
 
 def env_file_secrets(entries: Iterable[Entry], parent: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Every value of an env file. ``${X}`` is an entry above, a variable of *parent*, its default, or empty."""
+    """The values of an env file, but those of names known to be no secret (SPEC 8.1).
+
+    ``${X}`` is an entry above, a variable of *parent*, its default, or empty.
+    """
     seen: dict[str, str] = {}
     found = []
     for entry in entries:
@@ -309,5 +339,6 @@ def env_file_secrets(entries: Iterable[Entry], parent: Mapping[str, str]) -> lis
             else:
                 parts.append(seen.get(atom.name, parent.get(atom.name, atom.default or "")))
         seen[entry.name] = "".join(parts)
-        found.append((entry.name, seen[entry.name]))
+        if entry.name not in DEFAULT_FLOOR and not is_known_not_secret(entry.name):
+            found.append((entry.name, seen[entry.name]))
     return found

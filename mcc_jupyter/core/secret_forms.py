@@ -129,6 +129,8 @@ def _encoded(text: str) -> Iterator[bytes]:
         yield as_bytes(text.translate(table))
     for table in (_JSON, _JSON_UTF8, _JSON_HTML):  # a JSON text inside a JSON text, as logs have it
         yield as_bytes(text.translate(table).translate(table))
+    if "\\" in text:
+        yield from _read(data)
     for table in (_PYTHON_BYTES, _PYTHON_BYTES_QUOTED):
         yield data.decode("latin-1").translate(table).encode()
     yield from _url(data)
@@ -138,20 +140,43 @@ def _encoded(text: str) -> Iterator[bytes]:
         yield from _base64(other)
 
 
+def _read(data: bytes) -> Iterator[bytes]:
+    """*data* as ``echo`` or ``printf %b`` prints it, which read its backslashes; shells differ in which they know."""
+    end = _END.match(data)
+    printed = data if end is None else end[1]
+    for known in _ESCAPES:
+        text = known.sub(_escape, printed).strip()
+        if not is_ordinary(text.decode("utf-8", "surrogateescape")):
+            yield text
+
+
+def _escape(found: re.Match[bytes]) -> bytes:
+    code = found[0][1:]
+    if code in _LETTERS:
+        return _LETTERS[code]
+    if code[:1] in b"uU":
+        number = int(code[1:], 16)
+        return as_bytes(chr(number)) if number < 0x110000 else found[0]
+    return bytes([int(code[1:], 16) if code[:1] == b"x" else int(code, 8) & 255])
+
+
 def _base64(data: bytes) -> Iterator[bytes]:
     """The characters that *data* alone decides, at each of the three places in a group, in both alphabets.
 
-    The standard alphabet may be escaped again in a URL or in JSON.
+    Where a text ends with *data*, a last character and the padding follow, of which the value decides some bits and its
+    length the rest. The standard alphabet may be escaped again in a URL or in JSON.
     """
     for before in range(3):
-        whole = b2a_base64(bytes(before) + data, newline=False)
-        text = whole[before and before + 1 : (before + len(data)) * 8 // 6]
-        yield text
-        if b"+" in text or b"/" in text:
-            yield text.translate(_URL_ALPHABET)
-            yield text.replace(b"/", b"\\/")
-            yield text.replace(b"+", b"%2B").replace(b"/", b"%2F")
-            yield text.replace(b"+", b"%2b").replace(b"/", b"%2f")
+        whole = b2a_base64(bytes(before) + data, newline=False)[before and before + 1 :]
+        decided = (before + len(data)) * 8 // 6 - (before and before + 1)
+        for text in {whole[:decided], whole.rstrip(b"="), whole}:
+            yield text
+            if b"+" in text or b"/" in text:
+                yield text.translate(_URL_ALPHABET)
+                yield text.replace(b"/", b"\\/")
+            if not text.isalnum():
+                for digits in (b"%2B%2F%3D", b"%2b%2f%3d"):
+                    yield text.replace(b"+", digits[:3]).replace(b"/", digits[3:6]).replace(b"=", digits[6:])
 
 
 def _base64_lines(data: bytes) -> Iterator[bytes]:
@@ -161,6 +186,18 @@ def _base64_lines(data: bytes) -> Iterator[bytes]:
         if len(text) > width:
             yield b"\\n".join(text[at : at + width] for at in range(0, len(text), width))
 
+
+_LETTERS = {b"\\": b"\\", b"a": b"\a", b"b": b"\b", b"e": b"\x1b", b"E": b"\x1b", b"f": b"\f", b"n": b"\n", b"r": b"\r"}
+_LETTERS |= {b"t": b"\t", b"v": b"\v"}
+_ESCAPES = (
+    re.compile(rb"\\(?:[abfnrtv\\]|0[0-7]{0,3}|[1-7][0-7]{0,2})"),  # POSIX
+    re.compile(rb"\\(?:[abefnrtv\\]|0[0-7]{0,3}|[1-7][0-7]{0,2})"),  # dash of today
+    re.compile(rb"\\(?:[abefnrtvE\\]|0[0-7]{0,3}|x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8})"),  # bash, zsh
+    re.compile(rb"\\(?:[abefnrtvE\\]|0[0-7]{0,3}|[1-7][0-7]{0,2}|x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8})"),
+)
+"""What is read after a backslash; the last is bash's ``printf %b``."""
+_END = re.compile(rb"((?:[^\\]|\\[^c])*)\\c", re.S)
+"""Nothing is printed of what comes after it."""
 
 _URL_ALPHABET = bytes.maketrans(b"+/", b"-_")
 

@@ -11,13 +11,14 @@
 from __future__ import annotations
 
 import re
-import struct
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Literal
+from itertools import accumulate, compress
+from operator import add, sub
 
 from .secret_forms import SHORTEST, spellings
+from .secret_words import Code, Lookup, Words
 
 VISIBLE = 6
 """Bytes of a secret that may be shown (SPEC 8.2)."""
@@ -31,9 +32,14 @@ PIECE, OVERLAP = 1024, 32
 STRETCH = 32
 """How many times as long as the longest spelling a match may be. Colouring each character takes some 25 bytes."""
 
+_SHORT_LINE = 16
+"""Bytes of a line; if most have fewer, it pays to see whether all blanks are ends of lines."""
+
+_BLANKS = b" \t\r\f\v"
 _BREAK = re.compile(rb"[\r\n]\s*")
 _SEQUENCE = (
-    rb"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]?"  # CSI: colours, cursor, erasing
+    rb"\x1b(?:\[[0-9;]{0,64}m"  # a colour: a case of the next, and by far the most frequent
+    rb"|\[[0-?]{0,64}[ -/]{0,8}[@-~]?"  # CSI: colours, cursor, erasing
     rb"|[\]PX^_][^\x07\x1b\n]{0,4096}\x07?"  # OSC and its like: titles, links
     rb"|[ -/]{0,8}[0-~]?)"
 )
@@ -42,16 +48,10 @@ _TOKEN = re.compile(_SEQUENCE)
 _GAP = rb"(?:%b|[\r\n](?:\s|%b)*)" % (_SEQUENCE, _SEQUENCE)
 _BARE = re.compile(_GAP + _GAP + b"*")
 
-Code = Literal["I", "Q"]
-"""Words of four or of eight bytes."""
-
 _HEAD = VISIBLE + 1
 _LONG: tuple[Code, int] = ("Q", 16)
 _NEAR = 23
 """Beginnings shorter than this are looked up one by one; a longer one has a word of ``_LONG``."""
-
-_WAYS: tuple[tuple[Code, int, int], ...] = (("Q", 16, 10), ("I", 16, 10), ("Q", 8, 20), ("I", 8, 20), ("I", 4, 35))
-"""Ways to look for words (``_Words``), and how many spellings could be looked for one by one in the same time."""
 
 Span = tuple[int, int, str, int]
 """First byte to be hidden, the negative of the end, name, first byte: sorted, of those that begin at a byte the longest
@@ -127,78 +127,41 @@ class View:
     def _pieces(self) -> tuple[list[int], list[int]]:
         """Where each part without a gap begins, in the text and in the bytes."""
         if self._found is None:
-            texts, raws, at = [0], [0], 0
-            for gap in (_BARE if self._bare else _BREAK).finditer(self.data):
-                texts.append(texts[-1] + gap.start() - at)
-                at = gap.end()
-                raws.append(at)
-            self._found = texts, raws
+            self._found = _around_controls(self.data) if self._bare else _around_breaks(self.data)
         return self._found
+
+
+def _around_controls(data: bytes) -> tuple[list[int], list[int]]:
+    texts, raws, at = [0], [0], 0
+    for gap in _BARE.finditer(data):
+        texts.append(texts[-1] + gap.start() - at)
+        at = gap.end()
+        raws.append(at)
+    return texts, raws
+
+
+def _around_breaks(data: bytes) -> tuple[list[int], list[int]]:
+    """The same where only line breaks are gaps, without Python code for each of them."""
+    lines = data.splitlines() or [b""]
+    sizes = [len(lines[0]), *map(len, map(bytes.lstrip, lines[1:]))]
+    begins = accumulate(map(len, data.splitlines(keepends=True)), initial=0)
+    # What is left of a line ends where the line does; its indentation belongs to the break before it.
+    raws = map(sub, map(add, begins, map(len, lines)), sizes)
+    *texts, whole = accumulate(sizes, initial=0)
+    filled = [True, *sizes[1:]]
+    texts, kept = list(compress(texts, filled)), list(compress(raws, filled))
+    if kept[-1] + whole - texts[-1] < len(data):  # a break at the end
+        texts.append(whole)
+        kept.append(len(data))
+    return texts, kept
 
 
 def unbroken(data: bytes) -> bytes:
     """*data* without line breaks and the blanks after them."""
-    first, *others = data.splitlines() or [b""]
+    if data.count(b"\n") * _SHORT_LINE > len(data) and len(data.translate(None, _BLANKS)) == len(data):
+        return data.replace(b"\n", b"")
+    first, *others = (data.splitlines() if b"\r" in data else data.split(b"\n")) or [b""]
     return b"".join([first, *map(bytes.lstrip, others)])
-
-
-class _Words:
-    """Looks for many spellings at once; no Python code runs for a byte of the text until there is a likely place.
-
-    Each has at least ``stride + width - 1`` bytes. So, wherever one stands, one of the words that begin at every
-    *stride*-th byte of the text is one of the first *stride* words of its middle.
-    """
-
-    def __init__(self, code: Code, stride: int, spellings: list[bytes]) -> None:
-        self._code, self._stride, self._spellings = code, stride, spellings
-        self._width = width = struct.calcsize(code)
-        self._record = record = stride + width
-        # The middle, because texts often have their beginning or their end in common.
-        middles = [text[self._middle(text) :][: record - 1] for text in spellings]
-        self._packed = packed = b"".join([middle + b"\0" for middle in middles])
-        self._words: set[int] = set()
-        self._places: dict[int, list[tuple[bytes, int]]] = {}
-        for shift in range(width):
-            words = memoryview(packed[shift:] + bytes(shift)).cast(code)
-            for at in range(stride // width):
-                self._words.update(words[at :: record // width])
-
-    def found(self, text: bytes) -> list[tuple[bytes, int]]:
-        """The spellings in *text* and where; -1 for one that looks alike in several places and may stand anywhere."""
-        words = self._samples(text)
-        if self._words.isdisjoint(words):
-            return []
-        found = []
-        for number, word in [(number, word) for number, word in enumerate(words) if word in self._words]:
-            for spelling, place in self._having(word):
-                start = number * self._stride - place
-                if place < 0:
-                    found.append((spelling, -1))
-                elif start >= 0 and text.startswith(spelling, start):
-                    found.append((spelling, start))
-        return found
-
-    def _samples(self, text: bytes) -> memoryview[int] | tuple[()]:
-        size = len(text) - len(text) % self._width
-        return memoryview(text)[:size].cast(self._code)[:: self._stride // self._width] if size else ()
-
-    def _having(self, word: int) -> list[tuple[bytes, int]]:
-        """The spellings with *word* and its place in them, -1 if there is more than one."""
-        if word not in self._places:
-            places: dict[bytes, int] = {}
-            key = struct.pack(self._code, word)
-            at = self._packed.find(key)
-            while at >= 0:
-                number, offset = divmod(at, self._record)
-                if offset < self._stride:
-                    spelling = self._spellings[number]
-                    places[spelling] = -1 if spelling in places else self._middle(spelling) + offset
-                at = self._packed.find(key, at + 1)
-            self._places[word] = list(places.items())
-        return self._places[word]
-
-    def _middle(self, spelling: bytes) -> int:
-        return (len(spelling) - self._record + 1) // 2
 
 
 class Search:
@@ -218,13 +181,12 @@ class Search:
         sizes = sorted(map(len, names))
         self.shortest, self._longest = sizes[0], sizes[-1]
         self._limit = GAP + STRETCH * self._longest
-        self._least, self._words = _words(sizes, names)
-        self._singly = [text for text in names if len(text) < self._least]
+        self._lookup = Lookup(names)
         self._short = {text[:size] for text in names for size in range(1, _HEAD)}
         self._heads: dict[bytes, list[bytes]] = {}
         for text in names:
             self._heads.setdefault(text[:_HEAD], []).append(text)
-        self._long = _Words(*_LONG, list({text[:_NEAR] for text in names if len(text) > _NEAR}))
+        self._long = Words(*_LONG, list({text[:_NEAR] for text in names if len(text) > _NEAR}))
 
     def views(self, data: bytes) -> list[View]:
         """The ways to read *data* that have to be searched."""
@@ -252,12 +214,13 @@ class Search:
         return wait, keep
 
     def _matches(self, view: View) -> Iterator[Span]:
-        anywhere = [spelling for spelling in self._singly if spelling in view.text]
-        for spelling, start in self._words.found(view.text) if self._words is not None else ():
+        anywhere = []
+        names, limit, own = self._names, self._limit, self._own
+        for spelling, start in self._lookup.found(view.text):
             if start < 0:
                 anywhere.append(spelling)
-            else:
-                yield from self._match(view, spelling, start)
+            elif (found := view.raw(start, len(spelling), limit, own)) is not None:
+                yield found[1], -found[2], names[spelling], found[0]
         for spelling in dict.fromkeys(anywhere):
             size = len(spelling)
             start = view.text.find(spelling)
@@ -276,8 +239,10 @@ class Search:
 
     def _end(self, view: View) -> View:
         """The end of *view*, long enough for the beginning of every spelling."""
-        cut = len(view.data) - 2 * self._longest
-        if cut > 0:
+        for times in (2, 8, 32):  # where each word has its colour, a tenth of the bytes are text
+            cut = len(view.data) - times * self._longest
+            if cut <= 0:
+                break
             end = view.since(cut)
             # Blanks at its front may belong to a line break before it.
             if len(end.text.lstrip()) >= self._longest:
@@ -306,17 +271,6 @@ class Search:
             return False
         rest = text[start:]
         return any(len(spelling) > len(rest) and spelling.startswith(rest) for spelling in spellings)
-
-
-def _words(sizes: list[int], spellings: Iterable[bytes]) -> tuple[int, _Words | None]:
-    """The quickest way to look for spellings of these *sizes*, and from which size on; shorter ones go one by one."""
-    least, best, cheapest = sizes[-1] + 1, None, len(sizes)
-    for code, stride, cost in _WAYS:
-        size = stride + struct.calcsize(code) - 1
-        cost += bisect_left(sizes, size)
-        if cost < cheapest:
-            least, best, cheapest = size, (code, stride), cost
-    return least, None if best is None else _Words(*best, [text for text in spellings if len(text) >= least])
 
 
 def _pieces(spelling: bytes) -> Iterator[bytes]:

@@ -191,6 +191,8 @@ class Tool:
     params: tuple[Param, ...] = ()
     env: Mapping[str, Text] = field(default_factory=lambda: MappingProxyType({}))
     env_files: tuple[EnvFile, ...] = ()
+    secret_files: Mapping[str, Text] = field(default_factory=lambda: MappingProxyType({}))
+    """Variable → what its private file holds (SPEC 8.7)."""
     passthrough: tuple[str, ...] | Literal[True] = ()
     required_env: tuple[Grant, ...] = ()
     optional_env: tuple[Grant, ...] = ()

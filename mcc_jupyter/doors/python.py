@@ -37,20 +37,35 @@ def toolbox() -> Toolbox:
 
 
 @guarded
-def call(name: str, arguments: Mapping[str, object] | None = None, *, timeout: float | None = None) -> Outcome:
+def call(
+    name: str,
+    arguments: Mapping[str, object] | None = None,
+    *,
+    timeout: float | None = None,
+    spill: str | os.PathLike[str] | None = None,
+) -> Outcome:
     """Calls a tool; a failed call is an outcome too, with ``ok`` false.
 
-    *timeout* in seconds goes before the tool's own. Raises ``UnknownTool``, ``ToolUnavailable`` and ``ArgumentError``.
+    *timeout* in seconds goes before the tool's own. *spill* is a new private file for all of its output, redacted.
+    Raises ``UnknownTool``, ``ToolUnavailable`` and ``ArgumentError``.
     """
     box = toolbox()
-    return box.call(name, arguments, timeout=timeout, show=_shown(box.registry.find(check_name(name))))
+    show = _shown(box.registry.find(check_name(name)))
+    return box.call(name, arguments, timeout=timeout, show=show, spill=_path_of(spill))
 
 
 @guarded_async
-async def acall(name: str, arguments: Mapping[str, object] | None = None, *, timeout: float | None = None) -> Outcome:
+async def acall(
+    name: str,
+    arguments: Mapping[str, object] | None = None,
+    *,
+    timeout: float | None = None,
+    spill: str | os.PathLike[str] | None = None,
+) -> Outcome:
     """``call`` for ``await``: the event loop stays free; cancelling ends the tool."""
     box = toolbox()
-    return await box.acall(name, arguments, timeout=timeout, show=_shown(box.registry.find(check_name(name))))
+    show = _shown(box.registry.find(check_name(name)))
+    return await box.acall(name, arguments, timeout=timeout, show=show, spill=_path_of(spill))
 
 
 @guarded
@@ -64,7 +79,8 @@ def map(  # the field's name for it; the built-in is not used in this module
 ) -> list[Outcome]:
     """Calls a tool once for each item of *arguments*, *workers* at a time; outcomes in the order of the items.
 
-    The progress bar is tqdm's (``pip install mcc_jupyter[progress]``); without tqdm there is none.
+    An interrupt stops every running call, starts no other and returns what is done; a second one kills. The progress
+    bar is tqdm's (``pip install mcc_jupyter[progress]``); without tqdm there is none.
     """
     check_map(arguments, workers)
     bar = _bar(len(arguments), name) if progress else None
@@ -251,6 +267,11 @@ def _shown(declared: Tool) -> Show:
             _write(stream, text)
 
     return show
+
+
+def _path_of(spill: object) -> Any:
+    """What is no path is refused where it is checked."""
+    return os.fspath(spill) if isinstance(spill, os.PathLike) else spill
 
 
 def _write(stream: Literal["stdout", "stderr"], text: str) -> None:

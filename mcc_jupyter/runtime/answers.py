@@ -1,4 +1,4 @@
-"""What a toolbox answers to a declaration and to a probe."""
+"""What a toolbox answers to a declaration."""
 
 from __future__ import annotations
 
@@ -32,34 +32,6 @@ class Added:
         if self.problems:
             raise DeclarationError(*self.problems)
         return self
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """The names a real child received, against the names the report promises (SPEC 11.3)."""
-
-    tool: str
-    received: tuple[str, ...]
-    reported: tuple[str, ...]
-
-    @property
-    def unexpected(self) -> tuple[str, ...]:
-        return tuple(sorted(set(self.received) - set(self.reported)))
-
-    @property
-    def absent(self) -> tuple[str, ...]:
-        return tuple(sorted(set(self.reported) - set(self.received)))
-
-    @property
-    def ok(self) -> bool:
-        return not self.unexpected and not self.absent
-
-    def __str__(self) -> str:
-        if self.ok:
-            return f"{self.tool}: the child received exactly the {len(self.received)} names of the report"
-        parts = [f"received but not reported: {', '.join(self.unexpected)}"] if self.unexpected else []
-        parts += [f"reported but not received: {', '.join(self.absent)}"] if self.absent else []
-        return f"{self.tool}: {'; '.join(parts)}"
 
 
 def joined(results: Sequence[Added]) -> Added:

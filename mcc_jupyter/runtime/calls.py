@@ -23,15 +23,17 @@ from ..core.tool import Function, Tool
 from .hints import mentions, program_paths
 from .introspect import frames, limited, start_error
 from .launcher import Exit, Launcher, Stop
-from .output import Capture, Colours, Live, plain
+from .output import Capture, Colours, Live, Pace, plain
 from .session import SessionStore
+from .spill import Spill, SpillFile
 from .warm import Functions
 
 Show = Callable[[Literal["stdout", "stderr"], str], None]
 """Called with each piece of output while the tool runs."""
 
-SHOWN_BYTES = 64 * 1024
-"""How much of one stream is shown live: under the rate at which a Jupyter server begins to drop output."""
+SHOWN_BYTES = 48 * 1024
+"""How much of one stream is shown live: a call that floods both adds less than 128 KB to a notebook file, and stays
+under the rate at which a Jupyter server begins to drop output."""
 
 TRANSFORM_BYTES = 64 * 1024 * 1024
 """How much output ``transform`` can take; more is a failure that says so, never a part of it."""
@@ -51,6 +53,7 @@ class Call:
     report: Callable[[], Report]
     """These two are made while the tool runs."""
     timeout: float | None = None
+    spill: Spill | None = None
 
 
 @dataclass(slots=True)
@@ -62,6 +65,7 @@ class _Watched:
     live: Live | None
     raw: list[bytes] | None = None
     """What ``transform`` gets, as a pipe would carry it: not redacted."""
+    file: SpillFile | None = None
     size: int = 0
     colours: Colours = field(default_factory=Colours)
 
@@ -79,6 +83,8 @@ class _Watched:
     def _pass_on(self, safe: bytes) -> None:
         if safe:
             self.capture.feed(safe)
+            if self.file is not None:
+                self.file.feed(safe)
             if self.live is not None:
                 self.live.feed(safe)
 
@@ -130,6 +136,7 @@ class _Running:
         self.report: Report | None = None
         self.started = time.monotonic()
         self.interrupted = False
+        self.pace = Pace()
 
     def to_its_end(self) -> Outcome:
         tool = self.tool
@@ -152,8 +159,7 @@ class _Running:
         value: object = None
         if failure is None:
             try:
-                # Once more, because what is left out of plain text could join the halves of a secret.
-                value = self.redactor.data(answer.get("value")) if returned else self.redactor.text(plain(stdout))
+                value = self.redactor.data(answer.get("value")) if returned else self.plain(stdout)
             except RecursionError:
                 failure = "failed: its result is nested too deeply"
             except ValueError:  # this process was told to write fewer digits than Python does of itself
@@ -164,6 +170,8 @@ class _Running:
             if first.out.raw is not None and last is first and self.show is not None:
                 self.show("stdout", plain(stdout))  # it was kept for ``transform``, which did not come to it
             self.explain(f"{stdout}\n{stderr}\n{failure}\n{traceback}", last.exit)
+        if self.call.spill is not None:
+            self.notes += self.call.spill.notes()
         outcome = Outcome(
             tool.name,
             ok=failure is None,
@@ -188,6 +196,11 @@ class _Running:
             raise Interrupted(f"Tool {tool.name!r} was interrupted", outcome=outcome) from None
         return outcome
 
+    def plain(self, shown: str) -> str:
+        """Output as it is stored: redacted once more, if what was left out could join the halves of a secret."""
+        text = plain(shown)
+        return text if text == shown else self.redactor.text(text)
+
     def launch(self, request: command.Request, *, piped: bool = False) -> _Ended:
         """Starts a process and waits for its end. *piped*: its output is for ``transform`` and not shown."""
         out, err = self.watched("stdout", not piped), self.watched("stderr", True)
@@ -195,7 +208,12 @@ class _Running:
         try:
             if self.functions is not None and request.result:
                 ran = self.functions.run(
-                    request, fresh=self.tool.fresh, stdout=out.feed, stderr=err.feed, stop=self.stop
+                    request,
+                    fresh=self.tool.fresh,
+                    stdout=out.feed,
+                    stderr=err.feed,
+                    stop=self.stop,
+                    meanwhile=self.tell,
                 )
                 exit, self.mode, self.mode_reason = ran.exit, ran.mode, ran.reason
             else:
@@ -224,8 +242,10 @@ class _Running:
 
     def watched(self, name: Literal["stdout", "stderr"], shown: bool) -> _Watched:
         show = self.show
-        live = Live(lambda text: show(name, text), SHOWN_BYTES) if show is not None and shown else None
-        return _Watched(self.redactor.stream(), Capture(int(self.tool.limits.output_mb * 1024 * 1024)), live)
+        live = Live(lambda text: show(name, text), SHOWN_BYTES, self.pace) if show is not None and shown else None
+        capture = Capture(int(self.tool.limits.output_mb * 1024 * 1024))
+        file = None if self.call.spill is None or not shown else getattr(self.call.spill, name)
+        return _Watched(self.redactor.stream(), capture, live, file=file)
 
     def function_ended(self, exit: Exit) -> tuple[str | None, Mapping[str, object]]:
         """Why a function failed, None if it did not, and its answer."""

@@ -34,3 +34,10 @@ def check_map(arguments: object, workers: object) -> None:
         raise ArgumentError("map: arguments are a list of mappings, one for each call")
     if workers is not None and (not isinstance(workers, int) or workers < 1):
         raise ArgumentError("map: workers must be a whole number above 0, or None")
+
+
+def check_spill(tool: str, path: object, home: str | None) -> str:
+    """The path of a file for a call's output; ``~/`` is the caller's *home*."""
+    if not isinstance(path, str) or not path:
+        raise ArgumentError(f"Tool {tool!r}: spill is the path of a new file, like `output.log`")
+    return f"{home}{path[1:]}" if home and path.startswith("~/") else path

@@ -17,7 +17,11 @@ from collections.abc import Iterable
 
 CHUNK = 64 * 1024
 """Bytes of one read: what a pipe holds."""
-NOSIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
+_WIDE = 4 * CHUNK
+NOSIGNAL = int(getattr(socket, "MSG_NOSIGNAL", 0))
+NOWAIT = int(socket.MSG_DONTWAIT)
+PEEK = int(socket.MSG_PEEK)
+"""Plain numbers: to put flags together makes an enumeration's member each time."""
 
 _NOEXEC_SEAL = 8  # MFD_NOEXEC_SEAL, which os does not know yet
 _PIECE_MS = 1
@@ -49,7 +53,8 @@ def sockets(ancillary: Iterable[tuple[int, int, bytes]]) -> list[socket.socket]:
     found = []
     for fd in array.array("i", b"".join(data for _, _, data in ancillary)):
         os.set_inheritable(fd, False)
-        found.append(socket.socket(fileno=fd))
+        # Its kind is told, so that the system is not asked four questions about it.
+        found.append(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fd))
         found[-1].settimeout(None)
     return found
 
@@ -57,7 +62,7 @@ def sockets(ancillary: Iterable[tuple[int, int, bytes]]) -> list[socket.socket]:
 def post(call: socket.socket, orders: bytes) -> None:
     """Never blocks: the supervisor may have ended, and this may be a signal handler."""
     with contextlib.suppress(OSError):
-        call.send(orders, NOSIGNAL | socket.MSG_DONTWAIT)
+        call.send(orders, NOSIGNAL | NOWAIT)
 
 
 def rest_of_line(fd: int) -> bytes:
@@ -73,6 +78,16 @@ def rest_of_line(fd: int) -> bytes:
             break
         found += piece
     return found
+
+
+def widened(fd: int) -> int:
+    """Makes a pipe larger that was found full, where the system does, and returns how much to read of it at a time.
+
+    A redactor is quicker with larger pieces, and the tool runs on meanwhile. Most tools never print so much.
+    """
+    with contextlib.suppress(OSError):  # a user's pipes together have a limit
+        return int(fcntl.fcntl(fd, getattr(fcntl, "F_SETPIPE_SZ", -1), _WIDE))
+    return CHUNK
 
 
 def memory(content: bytes) -> int | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..core import command
@@ -15,9 +15,10 @@ from ..core.errors import DeclarationError, Problem, ToolUnavailable
 from ..core.redact import Redactor
 from ..core.resolution import Context, Resolution
 from ..core.schema import complete
-from ..core.tool import Tool
+from ..core.tool import Function, Tool
 from .launcher import Exit, Launcher
 from .output import Capture, Colours
+from .warm import Functions, module
 
 RUN_FN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "child", "run_fn.py")
 """The child script for functions; started by path, because the interpreter may not have this package."""
@@ -44,13 +45,23 @@ class Introspected:
 
 
 def introspect(
-    pairs: Sequence[tuple[Tool, Resolution]], *, context: Context, launcher: Launcher, interpreter: str, room: int
+    pairs: Sequence[tuple[Tool, Resolution]],
+    *,
+    context: Context,
+    launcher: Launcher,
+    interpreter: str,
+    room: int,
+    functions: Functions | None = None,
 ) -> Introspected:
-    """Completes the tools of *pairs*. Never raises for a function that fails."""
+    """Completes the tools of *pairs*. Never raises for a function that fails.
+
+    *functions* keep a process that imported what a call would import, and nothing else (SPEC 7.3).
+    """
     batches: dict[object, list[tuple[Tool, Resolution]]] = {}
     for tool, resolution in pairs:
         python = tool.python.value if tool.python is not None else interpreter
-        world = (python, tool.cwd.value, tool.limits, tool.isolation, command.digest(resolution, _KEY))
+        files = tuple(tool.secret_files.items())
+        world = (python, tool.cwd.value, tool.limits, tool.isolation, files, command.digest(resolution, _KEY))
         batches.setdefault(world, []).append((tool, resolution))
     tools: list[Tool] = []
     problems: list[Problem] = []
@@ -69,7 +80,10 @@ def introspect(
         # A name may be no secret to the first of them and one to another.
         redactor = Redactor({name: value for pair in batch for name, value in command.secrets(*pair).items()})
         output = _Printed(redactor, int(batch[0][0].limits.output_mb * 1024 * 1024))
-        exit = launcher.run(plan.request, stdout=output.feed, stderr=output.feed)
+        if functions is None or all(tool.fresh for tool in by_key.values()) or len(_imported(by_key.values())) > 1:
+            exit = launcher.run(plan.request, stdout=output.feed, stderr=output.feed)
+        else:
+            exit = functions.introspect(plan.request, output.feed)
         printed.append(output.close())
         answers = {str(answer["id"]): answer for answer in frames(exit.result) if "id" in answer}
         lost = [pair for pair in batch if pair[0].key not in answers]
@@ -100,6 +114,12 @@ def frames(data: bytes | None) -> list[dict[str, object]]:
         found.append(answer)
         at = end
     return found
+
+
+def _imported(tools: Iterable[Tool]) -> set[object]:
+    """What is imported for functions: another one's module in its process could change how it behaves."""
+    bodies = [tool.body for tool in tools if isinstance(tool.body, Function)]
+    return {body.source or module(body.target) for body in bodies}
 
 
 def start_error(tool: Tool, error: str, redactor: Redactor) -> str:

@@ -2,7 +2,8 @@
 
 1. Nothing is forked from this process: ``child/launch.py`` is started once and keeps a confined supervisor ready. A
    call goes over that supervisor's own socket (``supervised.py``).
-2. A launcher that died is replaced at the next call; a process forked from this one starts its own.
+2. A launcher that died is replaced at the next call, or at once where a call has lost who watched over it: another
+   one ends what is left. What runs goes on. A process forked from this one starts its own.
 3. While a call runs, Ctrl-C is an order to the tool. It is raised when the tool has gone.
 4. From the first start on this process writes no core file (``RLIMIT_CORE`` is 0, for good).
 """
@@ -14,6 +15,7 @@ import atexit
 import contextlib
 import os
 import resource
+import select
 import socket
 import subprocess
 import sys
@@ -34,6 +36,8 @@ _PATIENCE = 5.0
 """Seconds that a launcher has to end everything."""
 _IDLE = 4
 """Supervisors that wait for another call of their tool."""
+_LOST = 100
+"""Milliseconds in which a launcher that dies together with a supervisor is seen to be dead."""
 _LAUNCH = str(Path(__file__).resolve().parent.parent / "child" / "launch.py")
 
 
@@ -50,6 +54,8 @@ class Launcher:
         self._owner = os.getpid()
         self._control: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._former: list[subprocess.Popen[bytes]] = []
+        """Keepers whose launcher died, as long as something runs below them."""
         self._ready: list[socket.socket] = []
         self._idle: list[tuple[object, socket.socket]] = []
         self._numbers: weakref.WeakKeyDictionary[socket.socket, int] = weakref.WeakKeyDictionary()
@@ -140,7 +146,7 @@ class Launcher:
             try:
                 return self._receive(confined)
             except ConnectionError:  # it has died
-                self._end()
+                self._leave()
                 return self._receive(confined)
 
     def give_back(self, request: Request, taken: socket.socket) -> None:
@@ -154,12 +160,23 @@ class Launcher:
         taken.close()
 
     def end(self, taken: socket.socket) -> None:
-        """Has a supervisor that does not report killed, with everything it watches."""
+        """Has a supervisor that does not report killed, with everything it watches.
+
+        Where the launcher has died with it, another one is started at once, which ends what nobody watches any more.
+        """
         with self._lock:
+            if self._control is None or self._owner != os.getpid():
+                return
             number = self._numbers.get(taken)
-            if number is not None and self._control is not None and self._owner == os.getpid():
+            if number is not None:
                 with contextlib.suppress(OSError):
                     self._control.send(b"k" + number.to_bytes(4, sys.byteorder), NOSIGNAL)
+            dead = select.poll()
+            dead.register(self._control, 0)
+            if dead.poll(_LOST):
+                self._leave()
+                with contextlib.suppress(OSError):
+                    self._start()
 
     def refill(self) -> None:
         """Has the next supervisor made ready: after a call, since a fork beside it costs the call its processor."""
@@ -198,7 +215,7 @@ class Launcher:
         ours.settimeout(_PATIENCE)
         _no_core_file()
         try:
-            with theirs, _pidfd() as kernel:
+            with theirs, _pidfd(os.getpid()) as kernel:
                 self._process = subprocess.Popen(
                     [self._python, "-I", "-S", _LAUNCH, str(theirs.fileno()), str(kernel)],
                     env=self._environ,
@@ -216,23 +233,28 @@ class Launcher:
         atexit.register(self.close)
         return ours
 
-    def _end(self) -> None:
+    def _leave(self) -> None:
+        """Has nothing more to do with a launcher that died; what runs goes on."""
         control, process, self._control, self._process = self._control, self._process, None, None
         self._close_slots()
-        if control is None or process is None:
-            return
+        if control is not None:
+            control.close()
+        former = [*self._former, process] if process is not None else self._former
+        self._former = [one for one in former if one.poll() is None]
+
+    def _end(self) -> None:
+        control, process, former = self._control, self._process, self._former
+        self._control, self._process, self._former = None, None, []
+        self._close_slots()
         atexit.unregister(self.close)
-        # Not only closed: a process forked from this one may hold the socket open.
-        with control, contextlib.suppress(OSError):
-            control.shutdown(socket.SHUT_RDWR)
-        try:
-            process.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            process.terminate()  # the keeper, which kills the launcher
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_PATIENCE)
-            process.kill()
-            process.wait()
+        if control is not None:
+            # Not only closed: a process forked from this one may hold the socket open.
+            with control, contextlib.suppress(OSError):
+                control.shutdown(socket.SHUT_RDWR)
+        for one in former:
+            one.terminate()
+        for one in (*former, *([] if process is None else [process])):
+            _wait(one)
 
     def _close_slots(self) -> None:
         for slot in (*self._ready, *(slot for _, slot in self._idle)):
@@ -244,9 +266,35 @@ class Launcher:
         self._owner, self._lock = os.getpid(), threading.Lock()
         control, process, self._control, self._process = self._control, self._process, None, None
         self._close_slots()
-        if control is not None and process is not None:
+        former, self._former = self._former, []
+        if control is not None:
             control.close()
-            process.returncode = 0  # not ours to wait for, so nothing to warn of
+        for one in (*former, *([] if process is None else [process])):
+            one.returncode = 0  # not ours to wait for, so nothing to warn of
+
+
+def _wait(keeper: subprocess.Popen[bytes]) -> None:
+    """For the end of a keeper that knows it is to end. It is told once more before it is killed."""
+    if _ended(keeper):
+        return
+    keeper.terminate()  # it kills the launcher
+    if not _ended(keeper):
+        keeper.kill()
+        keeper.wait()
+
+
+def _ended(keeper: subprocess.Popen[bytes]) -> bool:
+    """Waits at most _PATIENCE. ``Popen.wait`` with a limit sleeps, each time longer, and notices the end late."""
+    if keeper.poll() is not None:
+        return True
+    with _pidfd(keeper.pid) as fd:
+        if fd >= 0:
+            end = select.poll()
+            end.register(fd, select.POLLIN)
+            end.poll(_PATIENCE * 1000)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        keeper.wait(_PATIENCE if fd < 0 else 0)
+    return keeper.returncode is not None
 
 
 def _world(request: Request) -> object:
@@ -290,13 +338,16 @@ class _Interrupts:
 
 
 class _pidfd:  # noqa: N801
-    """A descriptor that tells when this process has ended; -1 where there is none."""
+    """A descriptor that tells when a process has ended; -1 where there is none."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
 
     def __enter__(self) -> int:
         self.fd = -1
         if hasattr(os, "pidfd_open"):
             with contextlib.suppress(OSError):
-                self.fd = os.pidfd_open(os.getpid())
+                self.fd = os.pidfd_open(self.pid)
         return self.fd
 
     def __exit__(self, *_: object) -> None:

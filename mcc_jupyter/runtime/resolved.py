@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ..core import command
@@ -62,3 +62,12 @@ class Resolved:
         if self._report is None or self._report[0] != footer:
             self._report = footer, make()
         return self._report[1]
+
+    def notes(self, skipped: tuple[str, ...]) -> Iterator[str]:
+        """What depends on more than names and classes is said at the call (SPEC 11.2); *skipped* are not redacted."""
+        changed = command.changed_references(self.tool, self.parent)
+        if changed:
+            listed = ", ".join(changed)
+            yield f"declared earlier: {listed} has another value by now; declare the tool again to use it"
+        if skipped:
+            yield f"not redacted, because short or common: {', '.join(skipped)}"

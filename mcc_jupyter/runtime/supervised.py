@@ -24,7 +24,7 @@ from itertools import chain
 from typing import Any, Protocol
 
 from ..core.command import Request
-from .descriptors import CHUNK, memory, post, rest_of_line, send, umask
+from .descriptors import CHUNK, memory, post, rest_of_line, send, umask, widened
 
 ANSWER_LIMIT = 64 * 1024 * 1024
 """Bytes of an answer on descriptor 8; a larger one is dropped, with a note."""
@@ -58,7 +58,7 @@ class Supply(Protocol):
         """The supervisor that served *request* could serve the next one of the same tool in the same environment."""
 
     def end(self, taken: socket.socket) -> None:
-        """The supervisor does not report: it is to be killed, with everything it watches."""
+        """The supervisor does not report, or was killed: it is to end, with everything it watched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,8 @@ class Stop:
     def _attach(self, call: socket.socket) -> None:
         with self._lock:
             self._calls.append(call)
-            post(call, self._orders)
+            if self._orders:
+                post(call, self._orders)
 
     def _detach(self, call: socket.socket) -> None:
         with self._lock, contextlib.suppress(ValueError):
@@ -142,6 +143,8 @@ class Call:
         """The tool's number → its end, which is ours until the supervisor has it."""
         self.sinks: dict[int, Sink] = {}
         self.sources: dict[int, memoryview] = {}
+        self.sizes: dict[int, int] = {}
+        """Bytes of one read, where a pipe was found full."""
         self.answering = -1
         """Our end of the answer's pipe."""
         self.poll = select.poll()
@@ -235,11 +238,13 @@ class Call:
         self.close_given()
         self.poll.register(self.socket, select.POLLIN)
         self.started = self.running = True
-        limit = self.limit()
-        if limit is not None:
-            self.due = time.monotonic() + limit + _KILL_AFTER["timeout"] + _SLACK
+        self.expect(self.limit())
         self.stop._attach(self.socket)
         return True
+
+    def expect(self, limit: float | None) -> None:
+        """From now on it may take *limit* seconds; a little later its report has to be here."""
+        self.due = math.inf if limit is None else time.monotonic() + limit + _KILL_AFTER["timeout"] + _SLACK
 
     def limit(self) -> float | None:
         return self.request.limits.timeout if self.request.timeout is None else self.request.timeout
@@ -292,8 +297,10 @@ class Call:
             self.receive()
 
     def pull(self, fd: int) -> None:
-        chunk = os.read(fd, CHUNK)
+        chunk = os.read(fd, self.sizes.get(fd, CHUNK))
         sink = self.sinks[fd]
+        if len(chunk) == CHUNK and fd not in self.sizes:
+            self.sizes[fd] = widened(fd)
         if fd != self.answering and chunk[-1:] not in (b"", b"\n"):
             chunk += rest_of_line(fd)
         if chunk:
@@ -334,6 +341,8 @@ class Call:
         self.poll.unregister(self.socket)
         if chunk:
             self.report = marshal.loads(bytes(self.came[8:]))  # noqa: S302 - it comes from our own process
+        else:
+            self.end()
 
     def drain(self) -> None:
         """What stands in the pipes. After a supervisor that was killed, until the launcher has ended what it left."""

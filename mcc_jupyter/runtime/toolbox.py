@@ -11,7 +11,8 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -27,19 +28,21 @@ from ..core.report import MATRIX_TOOLS, Matrix, Report, matrix, report
 from ..core.schema import bind
 from ..core.tool import DEFAULT_FLOOR, Function, Origin, Shell, Source, Tool
 from . import calls
-from .answers import Added, Probe
+from .answers import Added
 from .cache import OutcomeCache
 from .catalog import EnvFiles
-from .checks import check_arguments, check_map, check_name, check_path
+from .checks import check_arguments, check_map, check_name, check_path, check_spill
 from .hints import program_paths
 from .identity import Identity, local_user
-from .introspect import RUN_FN, frames, introspect, start_error
+from .introspect import RUN_FN, introspect
 from .launcher import Launcher, Stop
 from .loading import NO_FOLDER, load_files, load_notebook
+from .probing import Probe, probe
 from .registry import Registry
 from .resolved import Resolved
 from .session import SessionStore
 from .sizes import environment_room
+from .spill import Spill
 from .warm import Functions
 from .workers import Workers, each
 
@@ -182,22 +185,7 @@ class Toolbox:
     def probe(self, name: str) -> Probe:
         """Starts a child with exactly the tool's environment and reads the names it received (SPEC 11.3)."""
         resolved = self._available(name)
-        plan = command.probe(
-            resolved.tool,
-            resolved.resolution,
-            context=resolved.context,
-            runner=RUN_FN,
-            interpreter=self._interpreter,
-            room=environment_room(),
-        )
-        exit = self.launcher.run(plan.request, stdout=_nowhere, stderr=_nowhere)
-        answers = frames(exit.result)
-        names = answers[0].get("names") if answers else None
-        if not isinstance(names, list):
-            told = start_error(resolved.tool, exit.error or "", Redactor(plan.secrets))
-            why = told or "its interpreter gave no answer"
-            raise ToolUnavailable(f"Tool {resolved.tool.name!r} could not be probed; {why}", tool=resolved.tool.name)
-        return Probe(resolved.tool.name, tuple(sorted(map(str, names))), tuple(sorted(resolved.resolution.bindings)))
+        return probe(resolved, self.launcher, interpreter=self._interpreter, room=environment_room())
 
     # ---- calling
 
@@ -216,7 +204,7 @@ class Toolbox:
         tool = self.declare(document, origin).raise_for_problems().tools[0]
         if isinstance(tool.body, Shell):
             tool = replace(tool, body=Shell(tool.body.written, tool.body.written))
-        return self._call(self._resolve(tool).checked(), {}, timeout, show, None)
+        return self._call(self._resolve(tool).checked(), {}, timeout=timeout, show=show)
 
     def call(
         self,
@@ -226,15 +214,17 @@ class Toolbox:
         timeout: float | None = None,
         show: calls.Show | None = None,
         stop: Stop | None = None,
+        spill: str | None = None,
     ) -> Outcome:
         """Calls a tool and returns its outcome, also when the tool failed (SPEC 7.12).
 
         *timeout* in seconds goes before ``limits.timeout``. *show* gets output while the tool runs. *stop* lets another
-        thread end the call. Raises ``UnknownTool``, ``ToolUnavailable``, ``ArgumentError``; ``KeyboardInterrupt`` once
-        nothing of the tool is left.
+        thread end the call. *spill* is a new file for all of the output (SPEC 7.6). Raises ``UnknownTool``,
+        ``ToolUnavailable``, ``ArgumentError``; ``KeyboardInterrupt`` once nothing of the tool is left.
         """
         resolved = self._available(name)
-        return self._call(resolved, {} if arguments is None else arguments, timeout, show, stop)
+        given = {} if arguments is None else arguments
+        return self._call(resolved, given, timeout=timeout, show=show, stop=stop, spill=spill)
 
     async def acall(
         self,
@@ -243,10 +233,11 @@ class Toolbox:
         *,
         timeout: float | None = None,
         show: calls.Show | None = None,
+        spill: str | None = None,
     ) -> Outcome:
         """``call`` for ``await``; cancelling ends the tool before the cancellation goes on."""
         return await self._workers.wait_for(
-            lambda stop: self.call(name, arguments, timeout=timeout, show=show, stop=stop)
+            lambda stop: self.call(name, arguments, timeout=timeout, show=show, stop=stop, spill=spill)
         )
 
     def map(
@@ -260,8 +251,9 @@ class Toolbox:
     ) -> list[Outcome]:
         """Calls a tool once for each item, *workers* at a time (default: twice the cores); outcomes in order.
 
-        All arguments are checked before the first call starts. An interrupt stops every running call and starts no
-        other. *progress* is called with the number of calls that have ended.
+        All arguments are checked before the first call starts. An interrupt stops every running call, starts no
+        other and returns what is done; a second one kills. *progress* is called with the number of calls that have
+        ended.
         """
         check_map(arguments, workers)
         resolved = self._available(name)
@@ -271,11 +263,14 @@ class Toolbox:
 
         def one(at: int, stop: Stop) -> Outcome:
             try:
-                return self._call(self._available(name), arguments[at], timeout, None, stop)
+                return self._call(self._available(name), arguments[at], timeout=timeout, stop=stop)
             except ToolUnavailable as error:  # since the first of them began
                 return Outcome(resolved.tool.name, ok=False, failure=f"did not start: {error}")
 
-        return each(one, len(arguments), workers=workers, progress=progress)
+        def left_out(_: int) -> Outcome:
+            return Outcome(resolved.tool.name, ok=False, stopped="interrupt", failure="did not start: was interrupted")
+
+        return each(one, len(arguments), left_out=left_out, workers=workers, progress=progress)
 
     @property
     def launcher(self) -> Launcher:
@@ -333,6 +328,7 @@ class Toolbox:
             launcher=self.launcher,
             interpreter=self._interpreter,
             room=environment_room(),
+            functions=self._functions(),
         )
         done = {tool.key: tool for tool in result.tools}
         failed = {tool.key for tool, _ in pairs} - done.keys()
@@ -367,9 +363,11 @@ class Toolbox:
         self,
         resolved: Resolved,
         arguments: Mapping[str, object],
-        timeout: float | None,
-        show: calls.Show | None,
-        stop: Stop | None,
+        *,
+        timeout: float | None = None,
+        show: calls.Show | None = None,
+        stop: Stop | None = None,
+        spill: str | None = None,
     ) -> Outcome:
         tool = resolved.tool
         check_arguments(tool.name, arguments)
@@ -388,7 +386,7 @@ class Toolbox:
         )
         self._learn(plan.secrets)
         key = None
-        if tool.cache_ttl is not None:
+        if tool.cache_ttl is not None and spill is None:  # what is kept has no file
             key = self._cache.key(tool, bound, resolved.store, resolved.resolution)
             known = self._cache.get(key)
             if known is not None:
@@ -401,13 +399,20 @@ class Toolbox:
             resolved.resolution,
             resolved.parent,
             redactor,
-            notes=lambda: (*plan.notes, *_call_notes(resolved, redactor.skipped)),
+            notes=lambda: (*plan.notes, *resolved.notes(redactor.skipped)),
             report=lambda: self._report(resolved),
             timeout=timeout,
         )
-        outcome = calls.run(
-            call, launcher=self.launcher, session=self.session, show=show, stop=stop, functions=self._functions()
-        )
+        path = None if spill is None else check_spill(tool.name, spill, resolved.parent.get("HOME"))
+        with nullcontext() if path is None else Spill(tool.name, path) as files:
+            outcome = calls.run(
+                call if files is None else replace(call, spill=files),
+                launcher=self.launcher,
+                session=self.session,
+                show=show,
+                stop=stop,
+                functions=self._functions(),
+            )
         if key is not None and tool.cache_ttl is not None and outcome.ok:
             self._cache.put(key, outcome, tool, tool.cache_ttl)
         return outcome
@@ -441,17 +446,3 @@ class Toolbox:
         """The name of a known secret that *text* holds (SPEC 6.2); *folded*: as it would be in lower case."""
         known = ((name, value.lower() if folded else value) for name, value in self.known_secrets())
         return Redactor(known).secret_in(text)
-
-
-def _call_notes(resolved: Resolved, skipped: tuple[str, ...]) -> Iterator[str]:
-    """What depends on more than names and classes is said at the call (SPEC 11.2)."""
-    changed = command.changed_references(resolved.tool, resolved.parent)
-    if changed:
-        listed = ", ".join(changed)
-        yield f"declared earlier: {listed} has another value by now; declare the tool again to use it"
-    if skipped:
-        yield f"not redacted, because short or common: {', '.join(skipped)}"
-
-
-def _nowhere(_: bytes) -> None:
-    """Takes output nobody wants."""

@@ -1,7 +1,8 @@
 """Functions that stay imported: a call is a fork of what has imported its function (SPEC 7.3).
 
-1. A process is kept for one function in one world: interpreter, folder, source, environment and limits. It was
-   started and is confined like any tool, by a supervisor, and ends with it. A call is its own process all the same.
+1. A process is kept for one module (or cell) in one world: interpreter, folder, environment and limits. It is the one
+   that read the signatures of its functions. It was started and is confined like any tool, by a supervisor, and ends
+   with it. A call is its own process all the same.
 2. What cannot be forked safely is not: the import says so itself (``child/warm_fn.py``), and the call goes cold. So
    does it after any trouble before the call was handed over; a call that was handed over is never made twice.
 3. A changed source ends the process, as does a minute without a call.
@@ -17,13 +18,16 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..core.command import Request
-from .descriptors import NOSIGNAL, send, socketpair, sockets, umask
+from .descriptors import NOSIGNAL, sockets
 from .launcher import Exit, Launcher, Stop
-from .supervised import Call, Sink, Supply
+from .spares import Spares
+from .supervised import Sink
+from .warm_calls import OF_A_CALL, Forked, Import, lasting, of_a_call, unchanged
 
 IDLE = 60.0
 """Seconds without a call after which a process ends."""
@@ -31,15 +35,23 @@ MOST = 8
 """Processes that are kept at once; the one that waited longest goes first."""
 MEMORY_KIB = 1024 * 1024
 """A process that is larger after its import is not kept."""
-_PATIENCE = 5.0
-_AT_ONCE = 10
-"""Milliseconds in which a short call is over."""
-_OF_A_CALL = ("MCC_CTX", "MCC_SESSION_FILE")
+
+
+HARMLESS_ALONE = frozenset(
+    {
+        "its import starts threads",
+        "its import opens files or sockets",
+        "its import leaves a process running",
+        "a module holds a random generator, which would repeat itself",
+    }
+)
+"""What forbids a fork and is no harm where a process serves one call."""
+_ELSEWHERE = "only Linux forks safely"
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How a function's call went: its exit, the mode (``warm`` or ``cold``) and why it was that mode."""
+    """How a function's call went: its exit, the mode (``warm``, ``spare`` or ``cold``) and why it was that mode."""
 
     exit: Exit
     mode: str
@@ -56,6 +68,8 @@ class _Process:
     """Path, time of change and size of the sources; the folders of what is installed are among them."""
     reason: str | None = None
     """Why it cannot be forked; then it has ended already."""
+    spare: bool = False
+    """Whether a process that serves one call alone may import it ahead."""
     passing: bool = False
     """Whether the next call is to try again."""
     ahead: int = 1
@@ -65,14 +79,7 @@ class _Process:
 
     def changed(self) -> bool:
         """Whether a source is another than at the import."""
-        for path, changed, size in self.files:
-            try:
-                status = os.stat(path)
-            except OSError:
-                return True
-            if (status.st_mtime_ns, status.st_size) != (changed, size):
-                return True
-        return False
+        return not unchanged(self.files)
 
     def slot(self) -> tuple[socket.socket, socket.socket]:
         """The sockets of a forked process that waits for its call, and of the watch over it. Raises ``OSError``."""
@@ -124,32 +131,41 @@ class Functions:
         self._known: dict[object, _Process] = {}
         self._ending: list[socket.socket] = []
         """Supervisors of processes that take no more calls, and may have some left."""
+        self._spares = Spares(launcher, idle=idle, memory_kib=memory_kib, most=MOST)
         self._owner = os.getpid()
 
-    def run(self, request: Request, *, fresh: bool, stdout: Sink, stderr: Sink, stop: Stop | None = None) -> Ran:
-        """Calls a function, in a forked process where that is the same as in a new one."""
-        if self._owner != os.getpid():  # what is kept is the parent's, and its lock may be held by a thread of its
-            for process in self._known.values():
-                process.leave()
-            for supervisor in self._ending:
-                supervisor.close()
-            self._owner, self._lock, self._known, self._ending = os.getpid(), threading.Lock(), {}, []
+    def run(
+        self,
+        request: Request,
+        *,
+        fresh: bool,
+        stdout: Sink,
+        stderr: Sink,
+        stop: Stop | None = None,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Ran:
+        """Calls a function, in a forked process where that is the same as in a new one.
+
+        *meanwhile* is called while it runs, and may be called again where it had to be started twice.
+        """
+        self._own()
         stop = Stop() if stop is None else stop
         began = time.monotonic()
         reason = self._forbidden(request, fresh)
+        spare = reason == _ELSEWHERE and not request.files
         for _ in range(0 if reason else 2):  # the first may have ended, because nobody called
             found = self._process(request, stop)
             if isinstance(found, Exit):
                 return Ran(found, "cold", "it was stopped while it was imported")
             if found.reason is not None:
-                reason = found.reason
+                reason, spare = found.reason, found.spare
                 break
             try:
                 slot = found.slot()
             except OSError:
                 self._retire(found)
                 continue
-            call = _Forked(_left(request, began), slot, stdout, stderr, stop)
+            call = Forked(_left(request, began), slot, stdout, stderr, stop, meanwhile)
             call.supervisor = found.supervisor
             exit = self._launcher.serve(call)
             if not call.lost:
@@ -158,11 +174,31 @@ class Functions:
                     self._retire(found)
                 return Ran(exit, "warm", "forked from a process that has imported it")
             self._retire(found)
-        exit = self._launcher.run(_left(request, began), stdout=stdout, stderr=stderr, stop=stop)
-        return Ran(exit, "cold", reason or "the process that was kept for it has ended")
+        reason = reason or "the process that was kept for it has ended"
+        with contextlib.ExitStack() as stack:
+            if spare:
+                frame = marshal.loads(request.payload or b"")  # noqa: S302 - we wrote it
+                key = _key(request, frame, frame)
+                stack.enter_context(self._spares.around(key, request))
+                served = self._spares.run(key, _left(request, began), stdout, stderr, stop)
+                if served is not None:
+                    return Ran(served, "spare", reason)
+            left = _left(request, began)
+            exit = self._launcher.run(left, stdout=stdout, stderr=stderr, stop=stop, meanwhile=meanwhile)
+        return Ran(exit, "cold", reason)
+
+    def _own(self) -> None:
+        if self._owner != os.getpid():  # what is kept is the parent's, and its lock may be held by a thread of its
+            for process in self._known.values():
+                process.leave()
+            for supervisor in self._ending:
+                supervisor.close()
+            self._spares.forget()
+            self._owner, self._lock, self._known, self._ending = os.getpid(), threading.Lock(), {}, []
 
     def close(self) -> None:
         """Ends every process, and the calls that run in it."""
+        self._spares.close()
         with self._lock:
             known, self._known = list(self._known.values()), {}
             ending, self._ending = self._ending, []
@@ -175,27 +211,33 @@ class Functions:
         if fresh:
             return "fresh: true"
         if not sys.platform.startswith("linux"):
-            return "only Linux forks safely"
-        return "its session is larger than a variable may be" if request.files else None
+            return _ELSEWHERE
+        if "MCC_SESSION_FILE" in request.files:
+            return "its session is larger than a variable may be"
+        return "its secret files are there for one call only" if request.files else None
+
+    def introspect(self, request: Request, sink: Sink) -> Exit:
+        """Reads the signatures of functions of one module; the process that did is kept for their calls."""
+        self._own()
+        frame: dict[str, Any] = marshal.loads(request.payload or b"")  # noqa: S302 - we wrote it
+        if self._forbidden(request, fresh=False):
+            return self._launcher.run(request, stdout=sink, stderr=sink)
+        process, key = _Process(used=time.monotonic()), _key(request, frame["targets"][0], frame)
+        exit = self._import(process, request, frame, sink, Stop())
+        if process.passing:
+            return exit
+        with self._lock:
+            last = self._known.get(key)
+            self._known[key] = process
+        self._retire(*([] if last is None else [last]), *self._too_many())
+        return exit
 
     def _process(self, request: Request, stop: Stop) -> _Process | Exit:
         frame: dict[str, Any] = marshal.loads(request.payload or b"")  # noqa: S302 - we wrote it
-        environ = {name: value for name, value in request.environ.items() if not name.startswith(_OF_A_CALL)}
-        source = frame["source"]
-        key = (
-            request.argv,
-            request.cwd,
-            request.limits,
-            request.isolation,
-            frame["target"],
-            None if source is None else tuple(source.values()),
-            frame["pythonpath"],
-            frozenset(environ.items()),
-        )
         with self._lock:
-            process = self._known.setdefault(key, _Process())
+            process = self._known.setdefault(_key(request, frame, frame), _Process())
             process.used = time.monotonic()
-            over = sorted(self._known.values(), key=lambda known: known.used)[:-MOST]
+        over = self._too_many()
         if over or self._ending:
             self._retire(*over)
         with process.lock:  # whoever calls meanwhile waits for the same import
@@ -205,38 +247,48 @@ class Functions:
                 process.reason = None
             if process.control is not None or process.reason is not None:
                 return process
-            exit = self._import(process, replace(request, environ=environ), frame, stop)
-        if exit is not None or process.passing:
+            asked = {**frame, "targets": [{"target": frame["target"], "source": frame["source"]}]}
+            exit = self._import(process, request, asked, None, stop)
+        if process.passing:
             self._retire(process)
-        return process if exit is None else exit
+        return process if exit.stopped is None else exit
 
-    def _import(self, process: _Process, request: Request, frame: dict[str, Any], stop: Stop) -> Exit | None:
-        """Has the function imported; the end of that if it was stopped meanwhile."""
+    def _import(
+        self, process: _Process, request: Request, frame: dict[str, Any], sink: Sink | None, stop: Stop
+    ) -> Exit:
+        """Has functions imported by a process that is kept where that is safe."""
         limits = {name: getattr(request.limits, name) for name in ("cpu_sec", "fsize_mb")}
         more = {
-            "mode": "warm",
-            "names": [name for name in frame["names"] if not name.startswith(_OF_A_CALL)],
+            "names": [name for name in frame["names"] if not name.startswith(OF_A_CALL)],
+            "session": of_a_call(request),
             "idle": self._idle,
             "confined": request.isolation,
             "limits": {name: value for name, value in limits.items() if value is not None},
         }
-        start = _Import(replace(request, payload=marshal.dumps({**frame, **more}, 2), tool=""), stop)
-        exit = self._launcher.serve(start)
-        if start.ready is None:
+        payload = marshal.dumps({**frame, **more}, 2)
+        asked = replace(request, environ=lasting(request), payload=payload, tool="")
+        start = Import(asked, sink, stop, self._memory)
+        try:
+            exit = self._launcher.serve(start)
+        except BaseException:
+            for kept in start.kept or ():
+                kept.close()
+            raise
+        if start.reasons is None:
             process.reason, process.passing = "the process that was to be kept ended while importing", True
-            return None if exit.stopped is None else exit
-        process.control, process.supervisor = start.kept
-        process.files = tuple(start.ready["files"])
-        reasons = list(start.ready["reasons"])
-        if start.printed:
-            reasons.insert(0, "its import prints")
-        if start.ready["kib"] > self._memory:
-            reasons.append(f"it takes more than {self._memory // 1024:,} MiB after its import")
-        if reasons:
-            process.supervisor.close()
-            process.leave()
-            process.reason, process.passing = str(reasons[0]), "its import fails" in reasons
-        return None
+        else:
+            process.files = start.files
+            process.reason = start.reasons[0] if start.reasons else None
+            process.passing = "its import fails" in start.reasons
+            process.spare = HARMLESS_ALONE.issuperset(start.reasons)
+        if start.kept is not None:
+            process.control, process.supervisor = start.kept
+        return exit
+
+    def _too_many(self) -> list[_Process]:
+        with self._lock:
+            over = len(self._known) > MOST
+            return sorted(self._known.values(), key=lambda known: known.used)[:-MOST] if over else []
 
     def _retire(self, *processes: _Process) -> None:
         """Forgets processes, and those that ended since the last time."""
@@ -251,135 +303,28 @@ class Functions:
                     supervisor.close()
 
 
-class _Import(Call):
-    """The start of a process that is to be kept. Over when it has told what its import did."""
-
-    def __init__(self, request: Request, stop: Stop) -> None:
-        super().__init__(request, self._seen, self._seen, stop)
-        self.printed = False
-        self.ready: dict[str, Any] | None = None
-        self.control, self._theirs = socketpair()
-        self.told = bytearray()
-        self.kept: tuple[socket.socket, socket.socket]
-        """The control socket and the supervisor's, once it is ready."""
-
-    def _seen(self, _: bytes) -> None:
-        self.printed = True
-
-    def start(self, supply: Supply) -> bool:
-        self.given[7] = os.dup(self._theirs.fileno())
-        self._theirs.close()
-        self.poll.register(self.control)
-        return super().start(supply)
-
-    def serve(self, fd: int) -> None:
-        if fd != self.control.fileno():
-            super().serve(fd)
-            return
-        chunk = self.control.recv(8 if len(self.told) < 8 else 8 + self._size() - len(self.told))
-        self.told += chunk
-        if not chunk:
-            self.poll.unregister(fd)
-        elif len(self.told) >= 8 and len(self.told) == 8 + self._size():
-            self.ready = marshal.loads(bytes(self.told[8:]))  # noqa: S302 - it comes from our own process
-            self.running = False
-
-    def _size(self) -> int:
-        return int.from_bytes(self.told[:8], "big")
-
-    def drain(self) -> None:
-        if self.ready is None:
-            super().drain()
-            return
-        # It has put something else in the place of its pipes, so that they end.
-        deadline = time.monotonic() + _PATIENCE
-        while self.sinks and time.monotonic() < deadline:
-            for fd, _ in self.poll.poll(100):
-                if fd in self.sinks:
-                    self.pull(fd)
-
-    def close(self) -> None:
-        if self.ready is not None and self.socket is not None:
-            self.stop._detach(self.socket)
-            with contextlib.suppress(OSError):
-                self.socket.send(b"n", NOSIGNAL)
-            self.control.settimeout(_PATIENCE)
-            self.kept, self.socket = (self.control, self.socket), None
-        else:
-            self.control.close()
-        self._theirs.close()
-        super().close()
-
-
-class _Forked(Call):
-    """A call in a forked process. It is over once everything has come, whatever that process still has to do."""
-
-    def __init__(
-        self, request: Request, slot: tuple[socket.socket, socket.socket], stdout: Sink, stderr: Sink, stop: Stop
-    ) -> None:
-        super().__init__(request, stdout, stderr, stop)
-        self.inputs[9] = None
-        self.call, self.watch = slot
-        self.supervisor: socket.socket | None = None
-        """Of the process that forked it, which has to go where that one does not answer."""
-        self.begun = False
-        self.lost = False
-        """Whether it had ended before it got the call, so that another process may make it."""
-
-    def frame(self) -> dict[str, object]:
-        asked: dict[str, object] = marshal.loads(self.request.payload or b"")  # noqa: S302 - we wrote it
-        of_the_call = {name: text for name, text in self.request.environ.items() if name.startswith(_OF_A_CALL)}
-        return {**asked, "numbers": list(self.given), "environ": of_the_call, "umask": umask(), "cwd": self.request.cwd}
-
-    def end(self) -> None:
-        if self.supply is not None and self.supervisor is not None:
-            self.supply.end(self.supervisor)
-
-    def sent(self, data: bytes, supply: Supply) -> socket.socket:
-        self.supply = supply
-        try:
-            send(self.call, data, self.given.values())
-        except ConnectionError:
-            self.lost = True
-            raise
-        return self.watch
-
-    def patience(self) -> int | None:
-        return super().patience() if self.begun else _AT_ONCE
-
-    def lasting(self) -> None:
-        """It takes a while: whoever watches over it is to know. A call that is over at once wakes nobody else."""
-        if self.begun:
-            super().lasting()
-            return
-        self.begun = True
-        seconds = self.limit()
-        left = 0 if seconds is None else max(1, int((seconds - time.perf_counter() + self.began) * 1000))
-        with contextlib.suppress(OSError):
-            self.watch.sendall(b"t" + left.to_bytes(8, "big"), NOSIGNAL)
-
-    def pull(self, fd: int) -> None:
-        super().pull(fd)
-        if self.sinks or self.expected or self.answer is None or not self.answer.complete:
-            return
-        with contextlib.suppress(OSError):
-            self.watch.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-            return  # there is something to say about its end
-        status = b""
-        with contextlib.suppress(OSError):
-            status = self.call.recv(1, socket.MSG_DONTWAIT)
-        self.running = not status
-        self.report = {"status": status[0] << 8, "stopped": None, "notes": [], "error": None} if status else None
-
-    def close(self) -> None:
-        self.call.close()
-        super().close()
-        self.watch.close()
-
-
 def _left(request: Request, began: float) -> Request:
     """*request* with the time that is left of its limit."""
     limit = request.limits.timeout if request.timeout is None else request.timeout
     if limit is None:
         return request
     return replace(request, timeout=max(0.05, limit - (time.monotonic() - began)))
+
+
+def _key(request: Request, target: dict[str, Any], frame: dict[str, Any]) -> object:
+    """Calls for which it is equal are served by the same process: its world, and the module or cell it imported."""
+    source = target["source"]
+    return (
+        request.argv,
+        request.cwd,
+        request.limits,
+        request.isolation,
+        module(target["target"]) if source is None else tuple(source.values()),
+        frame["pythonpath"],
+        frozenset(lasting(request).items()),
+    )
+
+
+def module(target: str) -> str:
+    """The module that is imported for ``module:name`` or ``module.name``."""
+    return target.partition(":")[0] if ":" in target else target.rpartition(".")[0]

@@ -9,7 +9,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from typing import TypeVar
 
 from .launcher import Stop
@@ -64,13 +64,15 @@ def each(
     call: Callable[[int, Stop], T],
     count: int,
     *,
+    left_out: Callable[[int], T],
     workers: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[T]:
     """``call(0), call(1), …`` at most *workers* at a time (default: twice the cores); results in order.
 
-    *progress* gets the number of calls that have ended. An interrupt, or an error of one call, ends those that run,
-    starts no other, and is raised when nothing of them is left.
+    *progress* gets the number of calls that have ended. An interrupt ends those that run and starts no other: what is
+    done is returned, with ``left_out(n)`` for each that did not start. A second interrupt kills. An error of one call
+    ends the others too, and is raised when nothing of them is left.
     """
     stops = [Stop() for _ in range(count)]
     with ThreadPoolExecutor(workers or 2 * (os.cpu_count() or 1), thread_name_prefix="mcc-map") as threads:
@@ -80,10 +82,18 @@ def each(
                 future.result()
                 if progress is not None:
                     progress(done)
-            return [future.result() for future in futures]
-        except BaseException:
+        except BaseException as error:
             for future in futures:
                 future.cancel()
             for stop in stops:
                 stop.interrupt()
-            raise
+            ended = False
+            while not ended:
+                try:
+                    ended = not wait(futures).not_done
+                except KeyboardInterrupt:
+                    for stop in stops:
+                        stop.kill()
+            if not isinstance(error, KeyboardInterrupt):
+                raise
+        return [left_out(at) if future.cancelled() else future.result() for at, future in enumerate(futures)]

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import array
 import ast
-import importlib.util
 import marshal
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-CHILD = Path(__file__).resolve().parent.parent.parent / "mcc_jupyter" / "child"
+from tests.processes import CHILD, alive, changed_launcher, children, loaded, until
+
 ENVIRON = {b"PATH": b"/usr/local/bin:/usr/bin:/bin"}
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -27,15 +26,6 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 def rights(*descriptors: int) -> list[tuple[int, int, array.array[int]]]:
     return [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
-
-
-def until(true: Callable[[], object], seconds: float = 10.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def frame(script: str, *numbers: int, **fields: object) -> dict[str, object]:
@@ -50,10 +40,6 @@ def frame(script: str, *numbers: int, **fields: object) -> dict[str, object]:
         "numbers": list(numbers),
         **fields,
     }
-
-
-def children(pid: int) -> list[str]:
-    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
 class Spoken:
@@ -85,9 +71,9 @@ class Spoken:
 
     @property
     def launcher(self) -> int:
-        return int(children(self.process.pid)[0])
+        return children(self.process.pid)[0]
 
-    def children(self) -> list[str]:
+    def children(self) -> list[int]:
         """The supervisors but the one that waits."""
         return children(self.launcher)[:-1]
 
@@ -111,16 +97,6 @@ def launcher() -> Iterator[Spoken]:
     launcher = Spoken()
     yield launcher
     launcher.close()
-
-
-def loaded(name: str) -> ModuleType:
-    """A module of the launcher, in this process."""
-    spec = importlib.util.spec_from_file_location(f"{name}_under_test", CHILD / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
@@ -213,6 +189,33 @@ def test_a_call_that_is_never_made_ends_with_its_socket(launcher: Spoken, sent: 
     assert until(lambda: not launcher.children())
 
 
+def answered(call: socket.socket, script: str) -> dict[str, object]:
+    """One of several calls of one supervisor."""
+    body = marshal.dumps(frame(script), 2)
+    call.sendall(len(body).to_bytes(8, "big") + body)
+    size = int.from_bytes(call.recv(8, socket.MSG_WAITALL), "big")
+    return dict(marshal.loads(call.recv(size, socket.MSG_WAITALL)))
+
+
+@linux
+def test_a_supervisor_that_has_served_a_call_does_not_wait_for_ever(tmp_path: Path) -> None:
+    """Its memory holds the environment of the last one. One that has served none waits on."""
+    launcher = Spoken(changed_launcher(tmp_path, {"supervise": ("\nIDLE = 60\n", "\nIDLE = 0.3\n")}))
+    slots = [launcher.slot(), launcher.slot(b"c")]
+    unused, served = (int.from_bytes(message[4:8], sys.byteorder) for message, _ in slots)
+    calls = [call for _, call in slots if call is not None]
+    assert [answered(calls[1], "exit 3")["status"] for _ in range(3)] == [3 << 8] * 3
+
+    assert until(lambda: not alive(served))
+    assert calls[1].recv(1) == b""
+    with pytest.raises(BrokenPipeError):
+        calls[1].sendall(b"a call")
+    assert alive(unused)
+    for call in calls:
+        call.close()
+    launcher.close()
+
+
 @linux
 def test_the_end_of_the_control_socket_ends_everything() -> None:
     launcher = Spoken()
@@ -292,13 +295,8 @@ def test_the_launcher_loads_little() -> None:
 
 @pytest.fixture
 def plain_unix(tmp_path: Path) -> Iterator[Spoken]:
-    shutil.copytree(CHILD, tmp_path / "child", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("processes.py", "confine.py"):
-        path = tmp_path / "child" / name
-        source = path.read_text(encoding="utf-8")
-        assert source.count('sys.platform.startswith("linux")') == 1
-        path.write_text(source.replace('sys.platform.startswith("linux")', "False"), encoding="utf-8")
-    launcher = Spoken(tmp_path / "child" / "launch.py")
+    linux = ('sys.platform.startswith("linux")', "False")
+    launcher = Spoken(changed_launcher(tmp_path, {"processes": linux, "confine": linux}))
     yield launcher
     launcher.close()
 
@@ -312,7 +310,7 @@ def test_without_a_subreaper_the_group_is_ended(plain_unix: Spoken) -> None:
     os.close(read)
 
     assert (answer["status"], answer["notes"]) == (0, ["background process was ended"])
-    assert until(lambda: not Path(f"/proc/{pid}").exists() or " Z " in Path(f"/proc/{pid}/stat").read_text())
+    assert until(lambda: not alive(pid))
 
 
 def test_without_a_subreaper_a_call_ends_when_nothing_is_left(plain_unix: Spoken) -> None:

@@ -94,7 +94,7 @@ def test_wrong_calls(line, problem):
 
 
 def test_a_call_does_not_show_its_arguments():
-    assert repr(parse_call("t a=hunter2")) == "Call(name='t', raise_error=True, output=None, timeout=None)"
+    assert repr(parse_call("t a=hunter2")) == "Call(name='t', raise_error=True, output=None, timeout=None, spill=None)"
 
 
 def test_words_that_a_shell_has_split_keep_their_quotes():

@@ -161,7 +161,7 @@ def test_unknown_keys(problems, key, hint):
     assert problems({**TOOL, key: "hunter3"}) == [f"unknown key `{key if key.isprintable() else repr(key)}`{hint}"]
 
 
-@pytest.mark.parametrize("key", ["secret_env_vars", "secret_files", "egress", "swap"])
+@pytest.mark.parametrize("key", ["secret_env_vars", "egress", "swap"])
 def test_fields_of_another_version(problems, key):
     assert problems({**TOOL, key: []}) == [f"{key}: not supported by this version"]
 

@@ -24,7 +24,7 @@ FULL = {"domain": True, "scoped": True, "unprivileged": True, "final": True}
         (Isolation("linux", 7, **{**FULL, "unprivileged": False}), {}, f"Isolation: Landlock, but the tool keeps a privilege that reads other processes. {OPEN}"),
         (Isolation("linux", 1, final=True, unprivileged=True), {}, f"Isolation: own process, no new privileges; not confined, because this system has no Landlock 2. {OPEN}"),
         (Isolation("linux", known=False), {}, "Isolation: not known, since no process can be started; a call will say why."),
-        (Isolation("linux", 7, final=True), {}, "Isolation: this process is confined too many times already, so that calls are refused."),
+        (Isolation("linux", 7, final=True), {}, "Isolation: this process cannot be confined any further; a call is refused and says why."),
         (Isolation("darwin"), {"kernel": True}, f"Isolation: own process; not confined, because this system is not Linux. {OPEN}"),
         (Isolation("linux", 7, **FULL), {"on": False}, f"Isolation: off for this tool: own process, nothing is confined. {OPEN}"),
     ],

@@ -122,10 +122,11 @@ def test_SPEC_4_1_the_whole_order_in_one_stack() -> None:
         transform=Shell("x", "x", (Reference("PYTHONPATH", "/ref"),)),
         env_file="PYTHONPATH=/file\n",
         env={"PYTHONPATH": "/env"},
+        secret_files={"PYTHONPATH": Text("x", "x")},
     )
     binding = resolution.bindings["PYTHONPATH"]
     assert [shadow.source for shadow in (binding.provenance, *binding.shadows)] == list(reversed(Source))[1:]
-    assert binding.value == "/w:/env"
+    assert binding.value == "/w"
 
 
 def test_the_session_stands_over_all_of_them_by_emptying_them_first() -> None:
@@ -389,7 +390,7 @@ SET_IT = "set it before the kernel starts or with %env, or give"
         ({}, {"required_env": ["A"], "env_file": "A=\n"}, "A: env_file gives it without a value; write one there"),
         ({}, {"required_env": ["A"], "env": {"A": "${X} ${Y}"}}, "A: set X, Y before the kernel starts or with %env, and declare the tool again"),
         ({}, {"required_env": ["MCC_CTX_ROLE"]}, "MCC_CTX_ROLE: only the session gives it; see %mcc_session"),
-        ({"PW": "vault:x"}, {"required_env": ["PW"]}, "PW: nothing in this version resolves a reference like op://…; start the kernel with the resolved value"),
+        ({"PW": "vault:x"}, {"required_env": ["PW"]}, "PW: nothing resolved this reference; start the kernel by `mcc-jupyter launch`"),
     ],
 )  # fmt: skip
 def test_what_a_tool_lacks_is_told_with_what_to_do(parent: dict[str, str], given: dict[str, object], note: str) -> None:

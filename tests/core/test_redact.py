@@ -212,6 +212,17 @@ def test_data_is_redacted_in_keys_texts_and_numbers_and_keeps_its_shape() -> Non
     assert isinstance(redactor.data(True), bool)
 
 
+def test_no_entry_is_lost_when_keys_have_the_same_mark() -> None:
+    redactor = Redactor([("KEY", KEY), ("KEY", "an0ther-v4lue"), ("PIN", "9876543210")])
+    mark = "[redacted:KEY]"
+    value = {KEY: 1, f"{mark}#2": 2, "an0ther-v4lue": 3, mark: 4, 7: 5, f"{mark}#2#2": 6, 9876543210: 7}
+
+    assert redactor.data(value) == {f"{mark}#3": 1, f"{mark}#2": 2, f"{mark}#4": 3, mark: 4, "7": 5, f"{mark}#2#2": 6, "[redacted:PIN]": 7}
+    assert redactor.data({KEY: 1, "an0ther-v4lue": 2}) == {mark: 1, f"{mark}#2": 2}
+    assert redactor.data({1: "a", "1": "b"}) == {"1": "a", "1#2": "b"}
+    assert redactor.counts["KEY"] == 4
+
+
 def test_a_number_of_more_digits_than_python_writes_cannot_be_looked_through() -> None:
     redactor = Redactor({"PIN": "9876543210"})
     assert redactor.data([3 * 10**4000]) == [3 * 10**4000]

@@ -214,6 +214,7 @@ def golden() -> Report:
         ),
         env={"PGHOST": "db.internal", "PGUSER": "${TEAM_USER}", "PGSERVICE": "${NOPE}", "BLANK": "  "},
         env_files=(EnvFile("conf/pg.env", "/w/conf/pg.env"),),
+        secret_files={"PGPASSFILE": Text("${PG_PASS_TEXT}", "h:5432:db:ana:hunter2-hunter2")},
         notes=("exec: {{ q }} is not quoted; write {{ q | quote }}",),
     )
     resolution = resolve(

@@ -149,6 +149,22 @@ def test_a_text_is_told_by_line() -> None:
     assert [str(finding) for finding in KNOWN.text(text)] == ["line 2: holds API_TOKEN", "line 3: looks like a GitHub token", "line 4: looks like a private key"]
 
 
+def test_LEAK_14_a_secret_in_two_pieces_of_a_stream_is_one_secret() -> None:
+    outputs = [stream("a " + VALUE[:7]), stream([VALUE[7:] + " b\n", f"c {VALUE}"]), {**stream(VALUE[:7]), "name": "stderr"}, stream(VALUE[7:])]
+    document = notebook(code("", *outputs), code("", stream(VALUE[:7])), code("", stream(VALUE[7:]), display(text_plain="x"), stream(VALUE[:3])))
+    cleaned = KNOWN.clean_notebook(document)
+
+    assert told(document) == ["cell 1, output 1: holds API_TOKEN", "cell 1, output 2: holds API_TOKEN"]
+    texts = [output["text"] for output in json.loads(cleaned.text)["cells"][0]["outputs"]]
+    assert texts == ["a [redacted:API_TOKEN]", [" b\n", "c [redacted:API_TOKEN]"], VALUE[:7], VALUE[7:]]
+    assert json.loads(cleaned.text)["cells"][1:] == json.loads(document)["cells"][1:]
+
+
+@pytest.mark.parametrize("odd", ['{"cells": [7, {"outputs": 7}, {"outputs": [7, {"output_type": "stream"}]}]}', '{"worksheets": []}'])
+def test_what_is_hardly_a_notebook_is_read_as_far_as_it_goes(odd: str) -> None:
+    assert told(odd) == []
+
+
 def test_a_finding_is_data_too() -> None:
     [known] = KNOWN.notebook(notebook(code("", stream(VALUE))))
     [format] = KNOWN.clean_text(f"\n{GITHUB}").redacted
@@ -321,10 +337,10 @@ def test_of_an_environment_all_is_secret_but_the_floor_and_what_is_known_to_be_n
 
 
 def test_of_an_env_file_every_value_is_secret_with_its_variables_filled_in() -> None:
-    text = "A=one-value\nB=${A}-${HOME}-${NONE:-default}-${NONE}\nAWS_REGION=eu-north-1\nA=another-value\n"
+    text = "A=one-value\nB=${A}-${HOME}-${NONE:-default}-${NONE}\nAWS_REGION=eu-north-1\nHOME=/srv/somewhere\nA=another-value\nC=${AWS_REGION}-1\n"
     content = dotenv.parse(text, path=".env")
     assert isinstance(content, dotenv.Dotenv)
 
     assert env_file_secrets(content.entries, {"HOME": "/home/ana"}) == [
-        ("A", "one-value"), ("B", "one-value-/home/ana-default-"), ("AWS_REGION", "eu-north-1"), ("A", "another-value"),
+        ("A", "one-value"), ("B", "one-value-/home/ana-default-"), ("A", "another-value"), ("C", "eu-north-1-1"),
     ]  # fmt: skip

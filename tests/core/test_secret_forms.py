@@ -6,9 +6,11 @@ import base64
 import csv
 import html
 import io
+import itertools
 import json
 import re
 import shlex
+import subprocess
 import textwrap
 import xml.sax.saxutils
 from collections.abc import Callable
@@ -187,6 +189,38 @@ def test_so_are_the_less_usual_ways(value: str, printed: bytes) -> None:
     assert all(len(part) <= 8 for part in MARK.split(shown))
 
 
+READ = [r"hunter2\\n-hunter2", r"hunter\tnext\nhunter2", r"one\060two\0three\101four", r"one-\x41\e-two-\u00e9", r"long-enough\chidden-part", r"a\\clong-enough\q\\", "tail-is-one\\", r"over-\777-\U0001F600-\u00e9"]
+
+
+@pytest.mark.parametrize("value", READ)
+@pytest.mark.parametrize(
+    ("shell", "script"), [("sh", 'echo "$V"'), ("sh", "printf '%b\\n' \"$V\""), ("bash", 'echo -e "$V"'), ("bash", "printf '%b\\n' \"$V\"")]
+)
+def test_what_a_shell_makes_of_the_backslashes_in_a_value_is_hidden(shell: str, script: str, value: str) -> None:
+    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "V": value}
+    printed = subprocess.run([shell, "-c", script], env=environment, capture_output=True, check=True).stdout
+    shown = redacted(value, printed)
+
+    assert b"[redacted:V]" in shown
+    assert visible(printed.strip(), shown) <= 1
+
+
+def test_of_a_value_that_a_shell_cuts_short_an_ordinary_rest_stays() -> None:
+    assert redacted(r"local\cand-the-rest", b"local and the rest") == b"local and the rest"
+
+
+def test_of_base64_at_most_eight_bits_of_a_value_are_visible_at_each_end_together() -> None:
+    for size in range(8, 80):
+        value = "".join(chr(33 + (7 * size + at * at * 5 + at) % 90) for at in range(size))
+        for before, after in itertools.product(range(3), range(3)):
+            raw = (b"u" * before) + value.encode() + b"@" * after
+            for text in (base64.b64encode(raw), base64.urlsafe_b64encode(raw).rstrip(b"="), base64.encodebytes(raw)):
+                first, last = (part.replace(b"\n", b"").rstrip(b"=") for part in redacted(value, text).split(b"[redacted:V]"))
+                whole = text.replace(b"\n", b"").rstrip(b"=")
+                bits = max(0, 6 * len(first) - 8 * before) + max(0, 8 * (before + size) - 6 * (len(whole) - len(last)))
+                assert bits <= 8
+
+
 @pytest.mark.parametrize("value", ["sk-live-0123456789", SPECIAL, "ab cd/é\n'x'"])
 def test_spellings_are_all_long_and_neither_begin_nor_end_with_white_space(value: str) -> None:
     for spelling in spellings(value):
@@ -195,7 +229,13 @@ def test_spellings_are_all_long_and_neither_begin_nor_end_with_white_space(value
 
 
 def test_a_value_of_letters_and_digits_has_few_spellings() -> None:
-    assert spellings("abcdefgh") == {
+    ends = set()  # of base64 at the end of a text
+    for coding, before in itertools.product(("utf-8", "utf-16-le", "utf-16-be"), range(3)):
+        end = base64.b64encode(bytes(before) + "abcdefgh".encode(coding))[before and before + 1 :]
+        if b"=" in end:
+            ends |= {end, end.rstrip(b"="), end.replace(b"=", b"%3D"), end.replace(b"=", b"%3d")}
+    assert ends >= {b"YWJjZGVmZ2g=", b"hYmNkZWZnaA=="}
+    assert spellings("abcdefgh") == ends | {
         b"abcdefgh",
         *(b"YWJjZGVmZ2", b"FiY2RlZmdo", b"hYmNkZWZna"),  # base64 at each place in a group
         *(b"YQBiAGMAZABlAGYAZwBoA", b"EAYgBjAGQAZQBmAGcAaA", b"hAGIAYwBkAGUAZgBnAGgA"),  # of UTF-16LE

@@ -205,7 +205,31 @@ def test_what_waits_is_an_end_that_may_become_a_match_and_no_byte_more(
         assert model.redacted(fed).startswith(shown)
 
 
+@fixed
+@given(traffic())
+@example(({"S0": "abcdefgh", "S1": "cdefghij"}, b"abcdefghij", [b"abc", b"def", b"ghij"]))
+@example(({"S0": "abcdefgh"}, b"abc\ndefgh", [b"abc", b"\nd", b"efgh"]))
+def test_what_is_released_after_a_pause_is_six_bytes_of_a_secret_at_most(case: tuple[dict[str, str], bytes, list[bytes]]) -> None:
+    secrets, data, chunks = case
+    marks = re.compile(rb"(\[redacted:S\d\])")
+    whole = marks.split(stream(secrets, [data])[0])
+    expected = b"".join(b".{0,6}" + rb"\[redacted:S\d\]" if at % 2 else re.escape(part) for at, part in enumerate(whole))
+    for pieces in (chunks, [bytes([byte]) for byte in data]):
+        out = Redactor(secrets).stream()
+        shown = b"".join([*(out.feed(piece) + out.release() for piece in pieces), out.close()])
+        assert re.fullmatch(expected, shown, re.S)
+
+
+def test_a_prompt_that_looks_like_a_beginning_is_released_and_the_rest_of_the_secret_is_not() -> None:
+    out = Redactor({"KEY": "abcdefghijklmnop"}).stream()
+    assert (out.feed(b"Name: ab"), out.waits, out.release(), out.waits) == (b"Name: ", True, b"ab", False)
+    assert (out.feed(b"cdef"), out.release(), out.feed(b"g"), out.release()) == (b"", b"cdef", b"", b"")
+    assert (out.waits, out.feed(b"hijklmnop!"), out.waits) == (True, b"[redacted:KEY]!", False)
+    assert (out.feed(b"ab"), out.release(), out.feed(b"x abcdefghijklmnop"), out.close()) == (b"", b"ab", b"x [redacted:KEY]", b"")
+
+
 @given(st.lists(st.sampled_from([*NOISE, b"a", b"b c", b"\x0c", b"\v", b"\x1c", b"\x85"]), max_size=12).map(b"".join), st.booleans())
+@example(b"\na\n\na\n", False)
 def test_a_view_knows_where_each_of_its_bytes_stands(data: bytes, bare: bool) -> None:
     view = View(data, bare=bare)
     places = kept(data, bare)
@@ -227,30 +251,6 @@ def test_every_spelling_is_found_at_every_place_of_a_text(size: int, number: int
         for before in range(17):
             data = b"." * before + spelling + b"." * 9
             assert (before, -before - len(spelling)) in {span[:2] for span in search.spans(search.views(data))}
-
-
-@pytest.mark.parametrize(("size", "way"), [(8, ("I", 4)), (12, ("I", 8)), (16, ("Q", 8)), (24, ("Q", 16))])
-def test_the_way_to_look_follows_from_the_sizes(size: int, way: tuple[str, int]) -> None:
-    search = Search(secrets_like(size, 60).items())
-    assert search._words is not None
-    assert (search._words._code, search._words._stride) == way
-
-
-def test_a_few_short_spellings_do_not_slow_down_the_search_for_the_long_ones() -> None:
-    search = Search({**secrets_like(24, 10), "SHORT": "hunter2-"}.items())
-    assert search._words is not None
-    assert search._words._stride == 16
-    assert b"hunter2-" in search._singly
-
-
-def test_very_few_spellings_are_looked_for_one_by_one() -> None:
-    assert secret_search._words([20, 20, 30], [b"a" * 20, b"b" * 20, b"c" * 30]) == (31, None)
-
-
-def test_a_word_that_only_the_packing_has_is_none_of_a_spelling() -> None:
-    words = secret_search._Words("I", 4, [b"abcdefg", b"hijklmn", b"efg\0hij"])
-    assert words.found(b"efg\0hij") == [(b"efg\0hij", 0)]
-    assert words.found(b"efg\0hi") == []
 
 
 @pytest.mark.parametrize("value", ["=" * 8, "=" * 60, "ab" * 20, "-=" * 4 + "x"], ids=["8", "60", "two letters", "nearly"])

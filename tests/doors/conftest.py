@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors.processes import environment
+from tests.processes import environment
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ from pathlib import Path
 import fastjsonschema
 import pytest
 
-from mcc_jupyter.core.errors import MccError, PolicyError, SecretError
+from mcc_jupyter.core.errors import ArgumentError, MccError, PolicyError, SecretError
 from mcc_jupyter.doors import cli
 from mcc_jupyter.runtime import current
-from tests.doors.processes import REPOSITORY, alive, until
+from tests.processes import REPOSITORY, alive, until
 
 MARK = "n0t-f0r-any-eyes-4711"
 
@@ -54,9 +54,13 @@ class Terminal:
         return ran
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """In a process group of its own, as a shell starts it."""
+        """In a process group of its own, as a shell starts it, and told to ignore no signal (as ``nohup`` does)."""
         command = [sys.executable, "-m", "mcc_jupyter", *arguments]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment, cwd=self.folder, start_new_session=True)
+        ignored = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        try:
+            return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment, cwd=self.folder, start_new_session=True)
+        finally:
+            signal.signal(signal.SIGHUP, ignored)
 
 
 @pytest.fixture
@@ -395,6 +399,16 @@ def test_a_reader_that_has_seen_enough_is_no_error(terminal: Terminal, arguments
 
     assert ran.stdout == f"{first or 'line'}\n"
     assert ran.stderr == "status 0\n"
+
+
+def test_all_of_the_output_goes_to_a_file_where_one_is_named(terminal: Terminal) -> None:
+    ran = terminal("call", "tools.yaml", "many", "--spill", "all.log")
+    written = (terminal.folder / "all.log").read_text()
+    assert written == "".join(f"{n}\n" for n in range(1, 200_001))
+    assert ran.stderr == f"note: all of stdout is in `all.log` ({len(written):,} bytes)\n"
+    again = terminal("call", "tools.yaml", "many", "--spill", "all.log")
+    assert again.stderr == "Tool 'many': spill: `all.log` exists already; give another name or remove it\n"
+    assert again.returncode == ArgumentError.exit_status
 
 
 def test_what_is_wrong_with_other_tools_is_not_told_where_one_is_wanted(here: Callable[..., Ran], tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import yaml
 from mcc_jupyter.core.credentials import SHAPES
 from mcc_jupyter.doors import cli
 from tests.docs_examples import blocks
-from tests.doors.processes import REPOSITORY
+from tests.processes import REPOSITORY
 
 VALUE = "n0t-f0r-any-eyes-4711"
 GITHUB = "ghp_" + "a1B2" * 9

@@ -59,7 +59,7 @@ def ours(shell: InteractiveShell, text: str) -> list[str]:
     return [whole[text.rindex(" ") + 1 :] for whole, kind in completions(shell, f"{text}|") if kind == "mcc"]
 
 
-CALL_OPTIONS = ["--json", "--no-raise-error", "--timeout", "-o"]
+CALL_OPTIONS = ["--json", "--no-raise-error", "--spill", "--timeout", "-o"]
 TOOL_OPTIONS = "--cwd --description --env --env-file --group --optional --param --pass --require --stdin --timeout".split()
 
 
@@ -75,7 +75,7 @@ TOOL_OPTIONS = "--cwd --description --env --env-file --group --optional --param 
         ("%mcc_call forecast  city=Oslo ", ["days=", *CALL_OPTIONS]),
         ("%mcc_call forecast city=Oslo d", ["days="]),
         ("%mcc_call forecast city=", []),
-        ("%mcc_call forecast --", ["--json", "--no-raise-error", "--timeout"]),
+        ("%mcc_call forecast --", ["--json", "--no-raise-error", "--spill", "--timeout"]),
         ("%mcc_call forecast k", []),
         ("%mcc_call nope ", CALL_OPTIONS),
         ("%mcc_env ", ["--all", "forecast", "gone", "ops.twice", "public.twice"]),

@@ -39,7 +39,7 @@ from mcc_jupyter.core.tool import Shell as ShellBody
 from mcc_jupyter.doors import ipython
 from mcc_jupyter.runtime.current import toolbox_known
 from mcc_jupyter.runtime.toolbox import Toolbox
-from tests.doors.processes import alive, until
+from tests.processes import alive, until
 
 MARK = "n0t-f0r-any-eyes-4711"
 """The value of a variable that no text may hold."""
@@ -238,7 +238,7 @@ def test_the_help_names_every_option(notebook: Notebook, magic: str, options: tu
 def test_the_help_of_a_call(notebook: Notebook) -> None:
     text = notebook.fine("%mcc_call?").text
 
-    assert "%mcc_call NAME k=v … [--json '{…}'] [--timeout SECONDS] [-o VAR] [--no-raise-error]\n" in text
+    assert "%mcc_call NAME k=v … [--json '{…}'] [--timeout SECONDS] [-o VAR] [--spill FILE] [--no-raise-error]\n" in text
     assert "A failed tool raises ToolFailed unless --no-raise-error is given." in text
 
 

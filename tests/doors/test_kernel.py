@@ -21,7 +21,7 @@ from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from tests.doors.processes import alive, environment, until
+from tests.processes import alive, environment, until
 
 MARK = "n0t-f0r-any-eyes-4711"
 """The value of a variable that no text may hold."""
@@ -216,6 +216,49 @@ def test_PROC_14_a_flood_is_cut_and_the_tool_still_ends(kernel: Kernel) -> None:
     assert kernel.fine("print(answer.ok, answer.exit_code, answer.cut)").out == "True 0 True\n"
 
 
+def test_ten_thousand_lines_a_second_stay_under_what_a_server_lets_through_and_none_is_lost(kernel: Kernel) -> None:
+    """jupyter_server drops what is more than 1,000 messages or 1,000,000 bytes a second, over three seconds."""
+    (kernel.folder / "lines.py").write_text("import time\nfor n in range(20000):\n    print(n, flush=True)\n    time.sleep(0.00004)\n")
+    kernel.fine(f"%%mcc_tool t\n{sys.executable} lines.py")
+    ran = kernel.fine("%mcc_call t -o answer")
+    came = [(when, len(json.dumps(content))) for when, kind, content in ran.messages if kind == "stream"]
+
+    for since, _ in came:
+        window = [size for when, size in came if since <= when < since + 3]
+        assert len(window) < 1_000  # a kernel has more to tell than one call
+        assert sum(window) < 3_000_000
+    lines = ran.out.splitlines()
+    assert lines[:500] == [str(n) for n in range(500)]
+    assert lines[-1] == "19999"
+    assert kernel.fine("answer.stdout == ''.join(f'{n}\\n' for n in range(20000)), answer.cut").shown == ["(True, False)"]
+
+
+def test_PROC_11_a_prompt_without_a_line_end_is_in_the_notebook_before_the_tool_goes_on(kernel: Kernel) -> None:
+    kernel.fine("%%mcc_tool t\nprintf 'name: '; while ! [ -e go ]; do sleep 0.01; done; echo Ada")
+    cell = kernel.start("%mcc_call t")
+    try:
+        while True:
+            message = kernel.client.get_iopub_msg(timeout=PATIENCE)
+            if message["header"]["msg_type"] == "stream":
+                break
+        assert message["content"] == {"name": "stdout", "text": "name: "}
+    finally:
+        (kernel.folder / "go").touch()
+    assert kernel.finish(cell).out == "Ada\n"
+
+
+def test_all_of_a_flood_can_go_to_a_private_file(kernel: Kernel) -> None:
+    kernel.fine('%%mcc_tool t --require GITHUB_TOKEN\nyes | head -c 20000000; echo "$GITHUB_TOKEN"')
+    ran = kernel.fine("%mcc_call t --spill all.log")
+    written = (kernel.folder / "all.log").read_bytes()
+
+    assert written == b"y\n" * 10_000_000 + b"[redacted:GITHUB_TOKEN]\n"
+    assert ran.out.endswith(f"note: all of stdout is in `all.log` ({len(written):,} bytes)\n")
+    assert (kernel.folder / "all.log").stat().st_mode & 0o777 == 0o600
+    told = kernel.run("%mcc_call t --spill all.log").reply["evalue"]
+    assert told == "Tool 't': spill: `all.log` exists already; give another name or remove it"
+
+
 # Cells and their ids (SPEC 2.5)
 
 
@@ -354,11 +397,21 @@ def test_an_interrupted_function_and_cell_of_shell_end_too(kernel: Kernel) -> No
         assert until(lambda pid=pid: not alive(pid)), source
 
 
+def test_an_interrupted_map_gives_the_notebook_what_is_done(kernel: Kernel) -> None:
+    kernel.fine("%%mcc_tool --param n:int half\ntest {{ n }} = 0 && exit; echo $$ > pids; sleep 300\n")
+    cell, [pid] = kernel.begun("half = mcc.map('half', [{'n': 0}, {'n': 1}, {'n': 2}], workers=1)")
+    kernel.manager.interrupt_kernel()
+
+    assert kernel.finish(cell).reply["status"] == "ok"
+    assert until(lambda: not alive(pid))
+    assert kernel.fine("[outcome.failure for outcome in half]").shown == ["[None, 'was interrupted', 'did not start: was interrupted']"]
+
+
 def test_the_traceback_of_an_interrupt_holds_no_value_even_with_all_variables(kernel: Kernel) -> None:
     kernel.fine("%xmode Verbose")
     kernel.fine("%%mcc_tool\nname: t\nexec: echo $$ > pids; sleep 300; echo {{ key }}\nenv: {PW: $GITHUB_TOKEN}\nenv_passthrough: [GITHUB_TOKEN]\nparams: [{name: key, override: $GITHUB_TOKEN}]\n")
     kernel.fine("import os\nmcc.session['note'] = 'n0t' + '-t0-be-seen'")
-    for source in ("%mcc_call t", "mcc.tools.t()", "mcc.map('t', [{}], progress=False)"):
+    for source in ("%mcc_call t", "mcc.tools.t()"):
         cell, _ = kernel.begun(source)
         kernel.manager.interrupt_kernel()
         ran = kernel.finish(cell)

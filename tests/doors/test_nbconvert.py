@@ -19,7 +19,7 @@ from traitlets.config import Config
 from mcc_jupyter.core.errors import SecretError
 from mcc_jupyter.doors import nbconvert as door
 from mcc_jupyter.doors.nbconvert import RedactPreprocessor
-from tests.doors.processes import REPOSITORY
+from tests.processes import REPOSITORY
 
 VALUE = "n0t-f0r-any-eyes-4711"
 GITHUB = "ghp_" + "a1B2" * 9

@@ -19,7 +19,7 @@ import pytest
 import mcc_jupyter as mcc
 from mcc_jupyter.core.errors import ArgumentError, DeclarationError, ToolFailed, ToolUnavailable, UnknownTool
 from mcc_jupyter.doors import python as door
-from tests.doors.processes import alive, until
+from tests.processes import alive, until
 
 TOOLS = """\
 - name: greet
@@ -205,6 +205,15 @@ def test_a_call_can_be_awaited(declared: None) -> None:
         return [outcome.value for outcome in await asyncio.gather(*(mcc.acall("greet", {"who": who}) for who in "abc"))]
 
     assert asyncio.run(many()) == ["hello a!", "hello b!", "hello c!"]
+
+
+def test_all_of_a_calls_output_goes_to_a_file_named_by_text_or_path(declared: None, tmp_path: Path) -> None:
+    mcc.call("greet", {"who": "a"}, spill=str(tmp_path / "one.log"))
+    asyncio.run(mcc.acall("greet", {"who": "b"}, spill=tmp_path / "two.log"))
+    assert [(tmp_path / name).read_text() for name in ("one.log", "two.log")] == ["hello a!", "hello b!"]
+    with pytest.raises(ArgumentError) as caught:
+        mcc.call("greet", {"who": "a"}, spill=7)  # type: ignore[arg-type]
+    assert str(caught.value) == "Tool 'greet': spill is the path of a new file, like `output.log`"
 
 
 def test_an_awaited_call_raises_what_a_call_raises(declared: None) -> None:

@@ -16,11 +16,12 @@ import pytest
 from mcc_jupyter.core.command import Request
 from mcc_jupyter.core.isolation import Isolation
 from mcc_jupyter.runtime.launcher import Launcher
+from tests.processes import REPOSITORY, changed_launcher
 
-REPOSITORY = Path(__file__).resolve().parent.parent.parent
 ENVIRON = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 
 
+CLOSED = "Isolation: Landlock, no new privileges: a tool cannot read or trace other processes. Nothing keeps it from files."
 SETPRIV = ("setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups")
 
 
@@ -42,8 +43,10 @@ PRELUDE = """
 import json, os, signal, sys, threading, time
 sys.path.insert(0, {repository!r})
 from mcc_jupyter.core.command import Request
+from mcc_jupyter.runtime import launcher as module
 from mcc_jupyter.runtime.launcher import Launcher
 ENVIRON = {{"PATH": os.environ["PATH"], "HOME": {folder!r}}}
+module._LAUNCH = {launch!r} or module._LAUNCH
 launcher = Launcher(ENVIRON)
 
 def run(script, **more):
@@ -60,12 +63,12 @@ print(json.dumps(answer))
 """
 
 
-def inside(body: str, folder: Path, user: str) -> object:
-    """What *body* puts into ``answer``, run by a process that stands for the kernel."""
+def inside(body: str, folder: Path, user: str, launch: Path | str = "") -> object:
+    """What *body* puts into ``answer``, run by a process that stands for the kernel; *launch*: another launcher's script."""
     folder.chmod(0o777)
     for parent in folder.parents[:2]:
         parent.chmod(parent.stat().st_mode | 0o055)
-    script = PRELUDE.format(repository=str(REPOSITORY), folder=str(folder), body=textwrap.dedent(body))
+    script = PRELUDE.format(repository=str(REPOSITORY), folder=str(folder), launch=str(launch), body=textwrap.dedent(body))
     who = () if user == "root" else SETPRIV
     command = ["unshare", "--pid", "--fork", "--mount-proc", *who, PYTHONS[user], "-B", "-c", script]
     environ = {**ENVIRON, "KERNEL_SECRET": "kernel-secret", "HOME": str(folder)}
@@ -116,6 +119,54 @@ def test_ENV_18_a_tool_cannot_read_the_kernel_nor_our_processes(user: str, tmp_p
 
 @confined
 @users
+def test_ENV_18_nothing_that_holds_an_environment_can_be_read_from_a_tool_or_below_it(user: str, tmp_path: Path) -> None:
+    """The kernel, our processes, one that waits with the last environment, one that has imported a function, tools."""
+    body = f"""
+    from mcc_jupyter.core.tool import Origin
+    from mcc_jupyter.runtime.toolbox import Toolbox
+    os.chdir(ENVIRON["HOME"])
+    open("mod.py", "w").write("import os\\ndef run(): return [os.getppid(), os.getpid()]\\n")
+    box = Toolbox(lambda: {{**ENVIRON, "TOKEN": "a-secret-of-the-function"}})
+    launcher = box.launcher
+    box.add([{{"name": "f", "fn": "mod:run", "python": {PYTHONS[user]!r}, "env_passthrough": ["TOKEN"]}}], Origin("cell", "c", "id"), folder=ENVIRON["HOME"]).raise_for_problems()
+    below = lambda pid: [int(one) for one in open(f"/proc/{{pid}}/task/{{pid}}/children").read().split()]
+    called = box.call("f", {{}})
+    imported = called.value[0]
+    while not below(imported): time.sleep(0.01)
+    waiting = int(run("echo $PPID", environ={{**ENVIRON, "TOKEN": "a-secret-of-the-last-call"}}, tool="other")[1])
+    thread = threading.Thread(target=run, args=("echo $$ > pid; exec sleep 30",), kwargs={{"environ": {{**ENVIRON, "TOKEN": "a-secret-of-a-tool"}}}})
+    thread.start()
+    while not os.path.exists("pid") or not open("pid").read().strip(): time.sleep(0.01)
+    keeper = launcher._process.pid
+    running = int(open("pid").read())
+    mother, = below(keeper)
+    known = {{"kernel": os.getpid(), "keeper": keeper, "launcher": mother, "waiting supervisor": waiting, "imported": imported, "forked ahead": below(imported)[-1], "running tool": running}}
+    spare = launcher._taken(confined=True)
+    known["spare supervisor"] = launcher._numbers[spare]
+    look = "for file in environ mem maps; do ( : < /proc/%d/$file ) 2>/dev/null && printf %%s $file; done"
+    open("look", "w").write("\\n".join(f"echo '{{who}}:'$({{look % pid}})" for who, pid in known.items()))
+    tries = ["sh look", "sh -c 'sh look; :'", "sh -c 'sh -c \\"sh look; :\\"; :'", "setsid sh look"]
+    answer = [called.mode, [run("echo " + str(at) + "; cd " + ENVIRON["HOME"] + "; " + one)[1].split("\\n")[1:-1] for at, one in enumerate(tries)]]
+    answer.append(run("cd " + ENVIRON["HOME"] + "; sh look", isolation=False)[1].split("\\n")[:-1])
+    answer.append(run(look.replace("%%", "%").replace("/%d/", "/$$/"))[1])
+    os.kill(running, signal.SIGKILL)
+    thread.join()
+    spare.close()
+    box.close()
+    """
+    found = inside(body, tmp_path, user)
+
+    assert isinstance(found, list)
+    who = ["kernel", "keeper", "launcher", "waiting supervisor", "imported", "forked ahead", "running tool", "spare supervisor"]
+    assert found[:2] == ["warm", [[f"{one}:" for one in who]] * 4]
+    # The look finds what can be read: without isolation root reads all, an ordinary user what does not protect itself.
+    dumpable = who if user == "root" else ["kernel", "running tool"]
+    assert found[2] == [f"{one}:environmemmaps" if one in dumpable else f"{one}:" for one in who]
+    assert found[3] == "environmemmaps"
+
+
+@confined
+@users
 def test_a_tool_cannot_read_or_signal_another_tool_that_runs(user: str, tmp_path: Path) -> None:
     body = """
     thread = threading.Thread(target=run, args=("echo $$ > pid; exec sleep 30",), kwargs={"environ": {**ENVIRON, "OTHER": "other-secret"}})
@@ -161,8 +212,7 @@ def test_what_holds_is_what_the_launcher_says(user: str, tmp_path: Path) -> None
     found = inside(body, tmp_path, user)
 
     assert isinstance(found, list)
-    line = "Isolation: Landlock, no new privileges: a tool cannot read or trace other processes. Nothing keeps it from files."
-    assert found[:5] == [True, True, True, True, line]
+    assert found[:5] == [True, True, True, True, CLOSED]
     status = dict(zip(("CapEff", "CapBnd", "NoNewPrivs"), found[5:8], strict=True))
     assert status["NoNewPrivs"] == "1"
     for capability in (21, 38):
@@ -170,6 +220,70 @@ def test_what_holds_is_what_the_launcher_says(user: str, tmp_path: Path) -> None
         if user == "root":
             assert not int(status["CapBnd"], 16) >> capability & 1
     assert found[8] == ["0", "0", "bytes"]
+
+
+def older(folder: Path, abi: int) -> Path:
+    """A launcher that takes this system's Landlock for an older one, which a newer one can do as well."""
+    return changed_launcher(folder, {"confine": ("max(0, call(CREATE_RULESET, None, 0, 1))", str(abi))})
+
+
+LESS = """
+    script = '''set -e
+    mkdir -p a b; echo x > a/file; mv a/file b/file; ln b/file a/linked; cat a/linked
+    mkdir -p a/folder; mv a/folder b/folder; ls -d b/folder
+    ''' + f"cat /proc/{os.getpid()}/environ 2>/dev/null | tr '\\\\0' '\\\\n' | grep -c ^KERNEL_SECRET || true; kill -0 {os.getpid()} 2>/dev/null && echo signalled; setsid sleep 30 & echo done"
+    exit, out = run(script)
+    time.sleep(0.05)
+    left = [line for line in os.popen("ps -e -o args").read().splitlines() if line == "sleep 30"]
+    answer = [exit.code, list(exit.notes), out.split(), left, launcher.isolation.line()]
+"""
+DENIED = "Isolation: Landlock, no new privileges: a tool cannot read or trace other processes; it can signal them. Nothing keeps it from files."
+OPEN = "Isolation: own process, no new privileges; not confined, because this system has no Landlock 2. A tool can read the first environment of the process that holds these values; files are not isolated."
+
+
+@confined
+@users
+@pytest.mark.parametrize(("abi", "read", "line"), [(5, "0", DENIED), (2, "0", DENIED), (1, "1", OPEN), (0, "1", OPEN)])
+def test_an_older_landlock_works_with_less_and_the_footer_says_what_is_missing(user: str, abi: int, read: str, line: str, tmp_path: Path) -> None:
+    found = inside("os.chdir(ENVIRON['HOME'])\n" + textwrap.dedent(LESS), tmp_path, user, older(tmp_path, abi))
+
+    assert found == [0, ["background process was ended"], ["x", "b/folder", read, "signalled", "done"], [], line]
+
+
+@confined
+@users
+@pytest.mark.parametrize(("layers", "abi"), [(15, 7), (16, 7), (15, 4), (16, 4)])
+def test_a_kernel_that_is_confined_many_times_refuses_calls_at_the_systems_limit(user: str, layers: int, abi: int, tmp_path: Path) -> None:
+    """A kernel in a tool's kernel in … Linux allows 16 domains; a function's forked call would need one more."""
+    body = f"""
+    import importlib.util
+    spec = importlib.util.spec_from_file_location("confine", os.path.dirname(module._LAUNCH) + "/confine.py")
+    confine = importlib.util.module_from_spec(spec); spec.loader.exec_module(confine)
+    for _ in range({layers}):
+        held, trouble = confine.Confinement().enter(1)
+        assert held & 1 and not trouble
+    exit, out = run("echo fine")
+    loose = run("echo loose", isolation=False)[1]
+    from mcc_jupyter.core.tool import Origin
+    from mcc_jupyter.runtime.toolbox import Toolbox
+    open(ENVIRON["HOME"] + "/mod.py", "w").write("def run(): return 1\\n")
+    box = Toolbox(lambda: ENVIRON)
+    added = box.add([{{"name": "f", "fn": "mod:run", "python": {PYTHONS[user]!r}}}], Origin("cell", "c", "id"), folder=ENVIRON["HOME"])
+    called = box.call("f", {{}}) if added.tools else None
+    problem = str(added.problems[0]) if added.problems else ""
+    answer = [exit.code, exit.error, out, loose, launcher.isolation.line(), called and [called.value, called.mode, called.mode_reason], problem]
+    box.close()
+    """
+    found = inside(body, tmp_path, user, older(tmp_path, abi))
+
+    assert isinstance(found, list)
+    if layers == 15:
+        cold = [1, "cold", "it is confined too many times to be confined once more for each call"]
+        assert found == [0, None, "fine\n", "loose\n", DENIED if abi == 4 else CLOSED, cold, ""]
+    else:
+        why = "cannot be confined: this process is already confined too many times; start the notebook elsewhere, or declare the tool with isolation: off"
+        line = "Isolation: this process cannot be confined any further; a call is refused and says why."
+        assert found == [None, why, "", "loose\n", line, None, f"public.f: fn: {why}; run the import alone to see why"]
 
 
 @confined

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
+import nbformat
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from mcc_jupyter.runtime.output import Capture, Colours, Live, plain
+from mcc_jupyter.runtime.output import Capture, Colours, Live, Pace, plain
 
 CHUNKS = st.lists(st.binary(max_size=12) | st.text(max_size=6).map(str.encode), max_size=12)
 
@@ -148,11 +152,11 @@ def test_text_is_shown_at_once() -> None:
     [
         pytest.param([b"x" * 80], "x" * 80, id="exactly the budget"),
         pytest.param([b"x" * 80, b"0123456789"], "x" * 80 + "0123456789", id="the last part is all of the rest"),
-        pytest.param([b"x" * 79 + b"\n", b"y" * 500, b"0123456789"], "x" * 79 + "\n[… 500 bytes omitted …]\n0123456789", id="cut"),
+        pytest.param([b"x" * 66 + b"\n", b"y" * 500, b"0123456789"], "x" * 66 + "\n[… 500 bytes omitted …]\n0123456789", id="cut"),
         pytest.param([b"x" * 80 + b"y" * 20], "x" * 80 + "\n[… 10 bytes omitted …]\n" + "y" * 10, id="in one chunk"),
         pytest.param([b"x" * 79 + "€".encode() + b"0123456"], "x" * 79 + "€0123456", id="no character is split by the budget"),
         pytest.param([b"x" * 79 + "€".encode(), "ab€01234567".encode()], "x" * 79 + "\n[… 8 bytes omitted …]\n01234567", id="nor by the last part"),
-        pytest.param([b"x" * 78 + b"\x1b[", b"31m", b"y" * 10], "x" * 78 + "\n[… 3 bytes omitted …]\n" + "y" * 10, id="a sequence that was cut"),
+        pytest.param([b"x" * 73 + b"\x1b[", b"31m", b"y" * 10], "x" * 73 + "\n[… 3 bytes omitted …]\n" + "y" * 10, id="a sequence that was cut"),
     ],
 )
 def test_after_the_budget_only_the_last_part_is_shown(chunks: list[bytes], text: str) -> None:
@@ -164,9 +168,87 @@ def test_PROC_14_a_flood_is_shown_within_its_budget() -> None:
 
     text = "".join(shown(*flood, budget=8_000))
 
-    assert len(text) <= 8_000 + 1_000 + 50
+    assert 7_000 < saved(text) <= 8_000 + 1_000 + 100
     assert text.endswith("y\n")
-    assert f"[… {2_000_000 - 9_000} bytes omitted …]" in text
+    before, omitted, after = re.split(r"\n\[… (\d+) bytes omitted …\]\n", text)
+    assert len(before) + int(omitted) + len(after) == 2_000_000
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        pytest.param(b"an ordinary line of a log, with numbers 123\n", id="lines"),
+        pytest.param(b"y\n", id="short lines"),
+        pytest.param(b"\0", id="zeros"),
+        pytest.param(b"\xff\xfe", id="no UTF-8"),
+        pytest.param("€".encode(), id="characters of three bytes"),
+        pytest.param(b"\x1b[31mred\x1b[0m ", id="colours"),
+        pytest.param(b'{"key": "C:\\\\x"}', id="quotation marks"),
+        pytest.param(bytes(range(256)), id="every byte"),
+        pytest.param(b"50%\r", id="progress"),
+    ],
+)
+def test_whatever_is_printed_a_notebook_stays_small(piece: bytes) -> None:
+    flood = piece * (200_000 // len(piece))
+
+    for size in (7, 1000, len(flood)):
+        text = "".join(shown(*(flood[at : at + size] for at in range(0, len(flood), size)), budget=8_000))
+        assert 7_000 < saved(text) <= 8_000 + 1_000 + 100
+
+
+def saved(text: str) -> int:
+    """Bytes of an output in a notebook file, less those of one without text."""
+    sizes = []
+    for content in (text, ""):
+        cell = new_code_cell(outputs=[new_output("stream", name="stdout", text=content)])
+        sizes.append(len(nbformat.writes(new_notebook(cells=[cell])).encode()))
+    return sizes[0] - sizes[1]
+
+
+@given(CHUNKS, st.integers(0, 60))
+def test_the_chunks_of_a_stream_make_no_difference_to_what_is_cut(chunks: list[bytes], budget: int) -> None:
+    assert "".join(shown(*chunks, budget=budget)) == "".join(shown(b"".join(chunks), budget=budget))
+
+
+def test_many_messages_in_a_row_are_paced_and_the_first_are_not() -> None:
+    now = [0.0]
+    rests: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        rests.append(seconds)
+        now[0] += seconds
+
+    pace = Pace(lambda: now[0], sleep)
+    for _ in range(100):
+        pace()
+    assert rests == []
+    for _ in range(50):
+        pace()
+    assert len(rests) == 50
+    assert now[0] == pytest.approx(1)
+    now[0] += 60
+    for _ in range(100):
+        pace()
+    assert len(rests) == 50
+
+
+def test_a_rest_follows_what_was_shown_and_nothing_else() -> None:
+    order: list[str] = []
+    live = Live(order.append, 1000, lambda: order.append("rest"))
+    live.feed(b"prompt: ")
+    live.feed(b"\x1b[2K")
+    live.close()
+    assert order == ["prompt: ", "rest"]
+
+
+@given(st.lists(st.sampled_from([b"\x1b[31m" * 60, b"\x1b[1;2m", b"\x1b[m", b"a", b"\x1b[2K", b"\n"]), max_size=14), st.data())
+def test_how_colours_come_makes_no_difference_to_which_pass(pieces: list[bytes], data: st.DataObject) -> None:
+    raw = b"".join(pieces)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(raw)), max_size=3)))
+    one, many = Colours(), Colours()
+    parts = [raw[start:end] for start, end in zip([0, *cuts], [*cuts, len(raw)], strict=True)]
+
+    assert b"".join(map(many.feed, parts)) == one.feed(raw)
 
 
 def test_nothing_is_shown_of_a_stream_without_a_budget() -> None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from mcc_jupyter.core.errors import ToolUnavailable
 from mcc_jupyter.runtime.sizes import environment_room
+
+from .conftest import World
 
 MIB = 1024 * 1024
 RESERVE = 64 * 1024
@@ -37,3 +44,74 @@ def test_a_real_process_starts_with_as_much_as_the_room_allows() -> None:
     assert subprocess.run(["/bin/true"], env=environ).returncode == 0
     assert count >= 1
     assert os.sysconf("SC_ARG_MAX") >= environment_room()
+
+
+KINDS = [pytest.param({"exec": "touch ran"}, id="exec"), pytest.param({"fn": "work:f"}, id="fn")]
+MODULE = "import pathlib\n\ndef f():\n    pathlib.Path('ran').touch()\n    return 1\n"
+
+
+def refusal(world: World, name: str) -> str:
+    with pytest.raises(ToolUnavailable) as caught:
+        world.box.call(name)
+    assert not (world.folder / "ran").exists()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("body", KINDS)
+def test_one_variable_that_grew_too_large_is_named_at_the_call_and_nothing_starts(body: dict[str, str], make_world: Callable[..., World]) -> None:
+    world = make_world({"BIG": "x"})
+    world.module("work", MODULE)
+    world.declare({"name": "t", **body, "env_passthrough": ["BIG"]})
+    world.variables["BIG"] = "x" * 200_000
+    assert refusal(world, "t") == "Tool 't' is unavailable; variable BIG has 200,004 bytes with its name; one variable may have 131,071"
+    world.variables["BIG"] = "x" * (131_071 - len("BIG="))
+    assert world.box.call("t").ok
+
+
+@pytest.mark.parametrize("body", KINDS)
+def test_variables_that_are_too_large_together_are_told_with_the_largest(
+    body: dict[str, str], make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = (1 * MIB, resource.RLIM_INFINITY)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
+    world = make_world()
+    world.module("work", MODULE)
+    world.declare({"name": "t", **body, "env_passthrough": ["BIG_*"]})
+    world.variables |= {f"BIG_{at}": "x" * (60_000 + at) for at in range(4)}
+    text = refusal(world, "t")
+    assert text.startswith("Tool 't' is unavailable; its ")
+    assert text.endswith(f"bytes and a process may have {256 * 1024 - RESERVE:,}; the largest is BIG_3 with 60,009")
+
+
+_SMALL_STACK = """
+import json, pathlib, resource, sys
+resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, 1 << 20))
+from mcc_jupyter.core.errors import ToolUnavailable
+from mcc_jupyter.core.tool import Origin
+from mcc_jupyter.runtime.toolbox import Toolbox
+parent = {"PATH": "/usr/bin:/bin"}
+toolbox = Toolbox(lambda: dict(parent))
+found = []
+for body in ({"exec": "true"}, {"fn": "work:f"}):
+    toolbox.add({"name": "t", **body, "env_passthrough": ["BIG*"]}, Origin("python", "test"), folder=sys.argv[1])
+    for count in (170, 200):
+        parent.update({f"BIG_{at:03}": "x" * 1000 for at in range(count)})
+        try:
+            found.append(toolbox.call("t").ok)
+        except ToolUnavailable as error:
+            found.append(str(error).partition("; ")[2])
+    parent = {"PATH": parent["PATH"]}
+toolbox.close()
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the stack limit says nothing about the environment")
+def test_with_a_stack_of_one_mib_what_starts_is_told_from_what_does_not(tmp_path: Path) -> None:
+    (tmp_path / "work.py").write_text("def f():\n    return 1\n")
+    ran = subprocess.run([sys.executable, "-c", _SMALL_STACK, str(tmp_path)], capture_output=True, text=True, check=True)
+    fits, told, fits_too, told_too = json.loads(ran.stdout)
+    assert (fits, fits_too) == (True, True)
+    for text in (told, told_too):
+        assert text.startswith("its 20")
+        assert text.endswith(f"bytes and a process may have {256 * 1024 - RESERVE:,}; the largest is BIG_000 with 1,008")

@@ -497,11 +497,52 @@ def test_an_interrupt_of_map_stops_every_running_call_and_starts_no_other(world:
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        world.box.map("t", [{"n": n} for n in range(5)], workers=2)
+    outcomes = world.box.map("t", [{"n": n} for n in range(5)], workers=2)
     thread.join()
     assert all(gone(int(path.read_text())) for path in pids[:2])
     assert not any(path.exists() for path in pids[2:])
+    assert [outcome.failure for outcome in outcomes] == ["was interrupted"] * 2 + ["did not start: was interrupted"] * 3
+    assert {outcome.stopped for outcome in outcomes} == {"interrupt"}
+
+
+def test_an_interrupt_of_map_returns_what_was_done_before_it(world: World) -> None:
+    script = "test {{ n }} = 0 && echo done && exit; touch begun; sleep 31"
+    world.declare({"name": "t", "exec": script, "params": [{"name": "n", "type": "int"}]})
+    main = threading.main_thread().ident
+    assert main is not None
+
+    def interrupt() -> None:
+        assert wait_for((world.folder / "begun").exists)
+        signal.pthread_kill(main, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    first, second = world.box.map("t", [{"n": 0}, {"n": 1}], workers=1)
+    thread.join()
+    assert (first.ok, first.value) == (True, "done\n")
+    assert (second.ok, second.failure) == (False, "was interrupted")
+
+
+def test_a_second_interrupt_of_map_kills_what_takes_no_hint(world: World) -> None:
+    script = "trap 'touch told{{ n }}' INT; trap 'touch asked' TERM; echo $$ > pid{{ n }}; while :; do sleep 0.02; done"
+    world.declare({"name": "t", "exec": script, "params": [{"name": "n", "type": "int"}]})
+    pids = [world.folder / f"pid{n}" for n in range(2)]
+    main = threading.main_thread().ident
+    assert main is not None
+
+    def interrupt() -> None:
+        assert wait_for(lambda: all(path.exists() and path.read_text() for path in pids))
+        signal.pthread_kill(main, signal.SIGINT)
+        assert wait_for(lambda: all((world.folder / f"told{n}").exists() for n in range(2)))
+        signal.pthread_kill(main, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    outcomes = world.box.map("t", [{"n": n} for n in range(4)], workers=2)
+    thread.join()
+    assert [outcome.ok for outcome in outcomes] == [False] * 4
+    assert all(gone(int(path.read_text())) for path in pids)
+    assert not (world.folder / "asked").exists()  # as it would have been after a second
 
 
 def test_a_call_of_map_that_cannot_start_any_more_is_a_failed_outcome_and_stops_no_other(world: World) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,31 +17,16 @@ import pytest
 
 from mcc_jupyter.core.command import Request
 from mcc_jupyter.core.outcome import Outcome
-from mcc_jupyter.runtime import warm
+from mcc_jupyter.runtime import supervised, warm, warm_calls
 from mcc_jupyter.runtime.descriptors import socketpair
 from mcc_jupyter.runtime.launcher import Stop
+from tests.processes import alive, until
 
 from .conftest import World
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks safely")
 
 FORKED = "forked from a process that has imported it"
-
-
-def until(true: Callable[[], object], seconds: float = 10.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 class Functions:
@@ -52,6 +38,11 @@ class Functions:
     def declare(self, source: str, *, name: str = "t", function: str = "run", **fields: object) -> None:
         self.world.module("mod", source)
         self.world.declare({"name": name, "fn": f"mod:{function}", **fields})
+
+    def forget(self) -> None:
+        """The process that read the signature is not kept."""
+        assert self.box._kept is not None
+        self.box._kept.close()
 
     def call(self, tool: str = "t", **arguments: object) -> Outcome:
         return self.box.call(tool, arguments)
@@ -100,19 +91,14 @@ def test_the_session_and_the_context_travel(functions: Functions) -> None:
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
-        pytest.param("import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()", "its import starts threads", id="threads"),
-        pytest.param("import os\nFILE = open(os.devnull)", "its import opens files or sockets", id="a file"),
-        pytest.param("import socket\nS = socket.socket()", "its import opens files or sockets", id="a socket"),
+        pytest.param("import os\nos.chdir('/')", "its import changes its folder or its umask", id="the folder"),
+        pytest.param("import os\nos.umask(0o027)", "its import changes its folder or its umask", id="the umask"),
         pytest.param("print('loading')", "its import prints", id="output"),
         pytest.param("import sys\nsys.stderr.write('loading')", "its import prints", id="output on stderr"),
         pytest.param("import os\nX = os.environ.get('MCC_CTX')", "its import looks for MCC_CTX, or at all variables", id="MCC_CTX"),
         pytest.param("import os\nX = 'MCC_CTX' in os.environ", "its import looks for MCC_CTX, or at all variables", id="whether MCC_CTX"),
         pytest.param("import os\nX = os.getenvb(b'MCC_CTX')", "its import looks for MCC_CTX, or at all variables", id="MCC_CTX in bytes"),
         pytest.param("import os\nX = dict(os.environ)", "its import looks for MCC_CTX, or at all variables", id="all variables"),
-        pytest.param("import subprocess\nP = subprocess.Popen(['sleep', '60'])", "its import leaves a process running", id="a process"),
-        pytest.param("import random\nR = random.Random()", "a module holds a random generator, which would repeat itself", id="a generator"),
-        pytest.param("import random\nR = {'a': random.Random()}", "a module holds a random generator, which would repeat itself", id="a generator in a mapping"),
-        pytest.param("import random\nclass A: pass\nB = A()\nB.r = random.Random()", "a module holds a random generator, which would repeat itself", id="a generator in an object"),
     ],
 )
 def test_what_a_fork_would_share_makes_it_cold(functions: Functions, source: str, reason: str) -> None:
@@ -191,6 +177,7 @@ def test_a_process_that_died_is_replaced_and_a_call_it_took_along_is_not_made_ag
 
 def test_who_does_not_call_for_a_while_is_forgotten(functions: Functions) -> None:
     functions.declare("import os\ndef run():\n    return os.getppid()\n")
+    functions.forget()
     functions.box._kept = warm.Functions(functions.box.launcher, idle=0.3)
     first = functions.call()
     assert until(lambda: not alive(first.value))
@@ -204,6 +191,7 @@ def test_who_does_not_call_for_a_while_is_forgotten(functions: Functions) -> Non
 
 def test_a_large_import_is_not_kept(functions: Functions) -> None:
     functions.declare("DATA = bytearray(range(256)) * 40_000\ndef run():\n    return len(DATA)\n")
+    functions.forget()
     functions.box._kept = warm.Functions(functions.box.launcher, memory_kib=4096)
 
     assert (functions.call().value, functions.call().mode_reason) == (10_240_000, "it takes more than 4 MiB after its import")
@@ -211,9 +199,9 @@ def test_a_large_import_is_not_kept(functions: Functions) -> None:
 
 def test_only_so_many_are_kept(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warm, "MOST", 2)
-    functions.world.module("mod", "import os\ndef a(): return os.getppid()\ndef b(): return os.getppid()\ndef c(): return os.getppid()\n")
     for name in "abc":
-        functions.world.declare({"name": name, "fn": f"mod:{name}"})
+        functions.world.module(f"mod_{name}", f"import os\ndef {name}(): return os.getppid()\n")
+        functions.world.declare({"name": name, "fn": f"mod_{name}:{name}"})
     pids = [functions.call(name).value for name in "abc"]
 
     assert until(lambda: not alive(pids[0]))
@@ -320,6 +308,7 @@ def test_a_stop_while_importing_ends_the_import(functions: Functions, tmp_path: 
     (functions.world.folder / "fast").touch()
     functions.declare("import os, time\nif not os.path.exists('fast'):\n    open('began', 'w').close(); time.sleep(30)\ndef run():\n    return 1\n")
     (functions.world.folder / "fast").unlink()
+    functions.forget()
     stop = Stop()
     thread = threading.Thread(target=lambda: until((functions.world.folder / "began").exists) and stop.kill())
     thread.start()
@@ -435,6 +424,7 @@ def test_elsewhere_than_on_linux_a_function_is_cold(functions: Functions, monkey
 def test_a_process_that_dies_while_importing_is_not_waited_for(functions: Functions) -> None:
     functions.declare("import os\nif os.path.exists('die'): os._exit(7)\ndef run():\n    return 1\n")
     (functions.world.folder / "die").touch()
+    functions.forget()
     outcome = functions.call()
     assert (outcome.failure, outcome.mode_reason) == ("ended without a result (with exit code 7)", "the process that was to be kept ended while importing")
     (functions.world.folder / "die").unlink()
@@ -461,7 +451,7 @@ def test_a_changed_source_ends_no_call_that_runs(functions: Functions) -> None:
 def test_a_report_that_is_there_goes_before_the_status(functions: Functions) -> None:
     ours, theirs = zip(*(socketpair() for _ in range(2)), strict=True)
     request = Request(("python",), {}, "/", result=True)
-    call = warm._Forked(request, (ours[0], ours[1]), bytearray().extend, bytearray().extend, Stop())
+    call = warm_calls.Forked(request, (ours[0], ours[1]), bytearray().extend, bytearray().extend, Stop())
     assert call.answer is not None
     call.answer.feed(b"00000002\n{}")
     read, write = os.pipe()
@@ -494,7 +484,7 @@ def test_a_forked_call_that_does_not_answer_ends_with_the_process_that_forked_it
 
     pairs = [socketpair() for _ in range(3)]
     (call_socket, _), (watch, _), (supervisor, _) = pairs
-    call = warm._Forked(Request(("x",), {}, "/"), (call_socket, watch), bytearray().extend, bytearray().extend, Stop())
+    call = warm_calls.Forked(Request(("x",), {}, "/"), (call_socket, watch), bytearray().extend, bytearray().extend, Stop())
     call.end()
     call.supply = Supplied()
     call.end()
@@ -506,3 +496,224 @@ def test_a_forked_call_that_does_not_answer_ends_with_the_process_that_forked_it
     for pair in pairs:
         for one in pair:
             one.close()
+
+
+IMPORTS = "import os\nopen('imports', 'a').write('i')\n"
+
+
+def imports(functions: Functions) -> int:
+    return len((functions.world.folder / "imports").read_text())
+
+
+def test_declaring_is_the_only_import_of_all_functions_of_a_module(functions: Functions) -> None:
+    functions.world.module("mod", IMPORTS + "def a():\n    return os.getppid()\ndef b(x: int):\n    return os.getppid()\n")
+    functions.world.add([{"name": "a", "fn": "mod:a"}, {"name": "b", "fn": "mod.b"}]).raise_for_problems()
+    first, second = functions.call("a"), functions.call("b", x=1)
+
+    assert imports(functions) == 1
+    assert [(one.mode, one.mode_reason) for one in (first, second)] == [("warm", FORKED)] * 2
+    assert first.value == second.value
+
+
+def test_functions_of_several_modules_are_read_by_one_process_and_kept_by_none(functions: Functions) -> None:
+    for name in "ab":
+        functions.world.module(f"mod_{name}", "import os, sys\ndef run():\n    return [os.getppid(), sorted({'mod_a', 'mod_b'} & set(sys.modules))]\n")
+    functions.world.add([{"name": name, "fn": f"mod_{name}:run"} for name in "ab"]).raise_for_problems()
+    first, second = functions.call("a").value, functions.call("b").value
+
+    assert (first[1], second[1]) == (["mod_a"], ["mod_b"])
+    assert first[0] != second[0]
+
+
+def test_what_cannot_be_forked_is_not_imported_again_to_find_out(functions: Functions) -> None:
+    functions.declare(IMPORTS + "FILE = open(os.devnull)\ndef run():\n    return 1\n")
+    outcome = functions.call()
+
+    assert (outcome.mode, outcome.mode_reason) == ("cold", "its import opens files or sockets")
+    assert imports(functions) == 2
+
+
+def test_an_import_that_looks_at_the_session_sees_it_and_is_not_kept(functions: Functions) -> None:
+    functions.box.session["note"] = "at the declaration"
+    functions.declare("import json, os\nSEEN = json.loads(os.environ['MCC_CTX'])['note']\ndef run(a: str = SEEN):\n    return SEEN\n")
+    functions.box.session["note"] = "at the call"
+    outcome = functions.call()
+
+    assert functions.box.registry.find("t").params[0].default == "at the declaration"
+    assert (outcome.value, outcome.mode, outcome.mode_reason) == ("at the call", "cold", "its import looks for MCC_CTX, or at all variables")
+
+
+def test_declaring_again_imports_again(functions: Functions) -> None:
+    functions.declare(IMPORTS + "def run():\n    return os.getppid()\n")
+    first = functions.call().value
+    functions.declare(IMPORTS + "def run():\n    return os.getppid()\n")
+    second = functions.call()
+
+    assert (imports(functions), second.mode, second.value != first) == (2, "warm", True)
+    assert until(lambda: not alive(first))
+
+
+def test_an_import_that_prints_ends_as_a_process_does(functions: Functions) -> None:
+    functions.world.module("mod", "import atexit\nprint('loading')\natexit.register(print, 'ending')\ndef run():\n    return 1\n")
+    added = functions.world.add({"name": "t", "fn": "mod:run"})
+
+    assert added.printed == "loading\nending\n"
+    assert (functions.call().stdout, functions.call().mode_reason) == ("loading\nending\n", "its import prints")
+
+
+def test_fresh_functions_are_not_kept(functions: Functions) -> None:
+    functions.declare("def run():\n    return 1\n", fresh=True)
+
+    assert functions.box._kept is not None
+    assert functions.box._kept._known == {}
+
+
+def test_an_interrupt_while_signatures_are_read_leaves_nothing(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = functions.box._functions()
+    assert kept is not None
+    serve, made = functions.box.launcher.serve, []
+
+    def interrupted(call: warm_calls.Import) -> None:
+        made.append(call)
+        serve(call)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(functions.box.launcher, "serve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        functions.declare("def run():\n    return 1\n")
+
+    assert [one.fileno() for one in made[0].kept] == [-1, -1]
+
+
+@pytest.fixture
+def stopped() -> Iterator[Callable[[int], None]]:
+    """Stops processes, which go on at the end of the test."""
+    pids: list[int] = []
+
+    def stop(pid: int) -> None:
+        os.kill(pid, signal.SIGSTOP)
+        pids.append(pid)
+
+    yield stop
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+
+SLEEPS = "import os, time\ndef run(wait: float = 0):\n    open('calls', 'a').write('x')\n    print('on', flush=True)\n    time.sleep(wait)\n    return os.getppid()\n"
+
+
+def test_a_call_goes_on_while_the_process_that_forked_it_is_stopped(functions: Functions, stopped: Callable[[int], None]) -> None:
+    functions.declare(SLEEPS)
+    parent = functions.call().value
+    outcome = functions.box.call("t", {"wait": 0.3}, show=lambda *_: stopped(parent))
+
+    assert (outcome.ok, outcome.value, outcome.mode) == (True, parent, "warm")
+
+
+def test_a_call_that_has_to_end_does_so_while_the_process_that_forked_it_is_stopped(functions: Functions, stopped: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervised, "_SLACK", 0.5)
+    functions.declare(SLEEPS, limits={"timeout": 0.5})
+    parent = functions.call().value
+    outcome = functions.box.call("t", {"wait": 60}, show=lambda *_: stopped(parent))
+
+    assert (outcome.ok, outcome.mode, outcome.stopped) == (False, "warm", "timeout")
+    assert outcome.notes == ("the process that watched over this call did not answer and was killed, with everything it watched",)
+    assert until(lambda: not alive(parent))
+    assert functions.call().mode == "warm"
+    assert (functions.world.folder / "calls").read_text() == "xxx"
+
+
+def test_a_process_that_is_stopped_between_calls_is_replaced(functions: Functions, stopped: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    functions.declare(SLEEPS)
+    parent = functions.call().value
+    kept = functions.box._kept
+    assert kept is not None
+    (process,) = kept._known.values()
+    assert process.control is not None
+    process.control.settimeout(0.3)
+    stopped(parent)
+    outcomes = [functions.call() for _ in range(2)]  # the first may still find the one that was forked ahead
+
+    assert [one.ok for one in outcomes] == [True, True]
+    assert outcomes[1].value != parent
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
+def test_a_process_that_dies_while_many_calls_run_loses_none_that_was_not_its_own(functions: Functions, number: signal.Signals) -> None:
+    functions.declare(SLEEPS)
+    parent = functions.call().value
+    done: list[int] = []
+
+    def progress(count: int) -> None:
+        done.append(count)
+        if count == 4:
+            os.kill(parent, number)
+
+    outcomes = functions.box.map("t", [{"wait": 0.02}] * 24, workers=4, progress=progress)
+
+    assert len(outcomes) == 24
+    assert done == list(range(1, 25))
+    lost = [one for one in outcomes if not one.ok]
+    assert len(lost) <= 5  # those that ran in it
+    assert all(one.failure for one in lost)
+    # A call that was handed over is never made twice.
+    assert len((functions.world.folder / "calls").read_text()) <= 25
+    assert outcomes[-1].ok
+    assert functions.call().value != parent
+
+
+def test_the_process_that_was_kept_does_not_outlive_its_toolbox(functions: Functions) -> None:
+    functions.declare(SLEEPS)
+    parent = functions.call().value
+    functions.box.close()
+
+    assert until(lambda: not alive(parent))
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_what_a_call_wrote_to_a_file_that_it_left_open_is_there(functions: Functions, fresh: bool) -> None:
+    functions.declare("def run():\n    global FILE\n    FILE = open('left', 'w')\n    FILE.write('written')\n    return 1\n", fresh=fresh)
+
+    assert functions.call().mode == ("cold" if fresh else "warm")
+    assert (functions.world.folder / "left").read_text() == "written"
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_what_c_code_printed_is_output(functions: Functions, fresh: bool) -> None:
+    functions.declare("import ctypes\nC = ctypes.CDLL(None)\ndef run():\n    C.printf(b'by C\\n')\n    return 1\n", fresh=fresh)
+    outcome = functions.call()
+
+    assert (outcome.stdout, outcome.mode) == ("by C\n", "cold" if fresh else "warm")
+
+
+def test_what_c_code_printed_while_it_was_imported_counts_as_printed(functions: Functions) -> None:
+    functions.declare("import ctypes\nctypes.CDLL(None).printf(b'loading\\n')\ndef run():\n    return 1\n")
+    outcome = functions.call()
+
+    assert (outcome.stdout, outcome.mode_reason) == ("loading\n", "its import prints")
+
+
+def test_an_import_that_prints_is_noticed_where_nobody_asked_for_signatures(functions: Functions) -> None:
+    functions.declare("print('loading')\ndef run():\n    return 1\n")
+    functions.forget()
+    outcome = functions.call()
+
+    assert (outcome.stdout, outcome.mode, outcome.mode_reason) == ("loading\n", "cold", "its import prints")
+
+
+def test_an_import_looks_at_nothing_but_its_output_when_it_is_decided_on() -> None:
+    call = warm_calls.Import(Request(("x",), {}, "/", result=True), None, Stop(), 10)
+    (ours, theirs), pipe = socketpair(), os.pipe()
+    theirs.send(b"x")
+    call.poll.register(ours)
+    call.sinks[pipe[0]] = bytearray().extend
+    call.poll.register(pipe[0])
+    call.decide({"reasons": [], "files": (), "kib": 1})
+    os.close(pipe[1])
+    call.drain()
+
+    assert (call.stays, call.printed, call.sinks) == (True, False, {})
+    call.close()
+    ours.close()
+    theirs.close()

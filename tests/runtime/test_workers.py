@@ -5,8 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
+import time
 
-from mcc_jupyter.runtime.workers import Workers
+import pytest
+
+from mcc_jupyter.runtime.launcher import Stop
+from mcc_jupyter.runtime.workers import Workers, each
 
 
 def test_a_forked_process_has_threads_of_its_own() -> None:
@@ -27,6 +32,24 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
     workers.close()
     assert asyncio.run(wait()) == os.getpid()
     workers.close()
+
+
+def test_an_error_of_one_of_many_calls_ends_the_others_and_is_raised() -> None:
+    begun, ended = threading.Event(), list[bool]()
+
+    def call(at: int, stop: Stop) -> int:
+        if at == 0:
+            assert begun.wait(20)
+            raise RuntimeError("of the first")
+        begun.set()
+        while not stop.requested:
+            time.sleep(0.001)
+        ended.append(True)
+        return at
+
+    with pytest.raises(RuntimeError, match="of the first"):
+        each(call, 2, left_out=lambda at: at, workers=2)
+    assert ended == [True]
 
 
 def test_another_process_is_told_by_its_id() -> None:

@@ -1,7 +1,8 @@
 """The door for a terminal: ``mcc-jupyter tools|report|call FILE …`` (SPEC 2.4, 7.12, 11, 14).
 
 FILE is a tools file, a folder or glob of them, or a notebook: its declarations are read, its other code is not run.
-``scan`` and ``clean``, which take any files and need no tools, stand in ``secrets``.
+``scan`` and ``clean``, which take any files and need no tools, stand in ``secrets``,
+and ``launch`` in its own file.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ from ...runtime.current import toolbox_for
 from ...runtime.guard import guarded
 from ...runtime.parent import Parent
 from ...runtime.toolbox import Toolbox
-from . import secrets
+from . import launch, secrets
 
 _INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit status: 0, an error's own, or 130 after an interrupt."""
-    options = _parser().parse_args(arguments)
+    own, started = launch.split(sys.argv[1:] if arguments is None else arguments)
+    options = _parser().parse_args(own)
+    options.started = started
     try:
         return guarded(_run)(options)
     except MccError as error:
@@ -42,8 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     parent = Parent(os.environ)
-    if "files" in options:
-        status: int = options.command(parent(), options)
+    if "run" in options:
+        status: int = options.run(parent(), options)
         sys.stdout.flush()
         return status
     toolbox = toolbox_for(None, parent)
@@ -82,9 +85,11 @@ def _parser() -> argparse.ArgumentParser:
     call.add_argument("arguments", metavar="K=V", nargs="*", help="the tool's arguments")
     call.add_argument("--json", metavar="OBJECT", help="all arguments as one JSON object; - reads it from stdin")
     call.add_argument("--timeout", type=float, metavar="SECONDS", help="goes before the tool's own limit")
+    call.add_argument("--spill", metavar="FILE", help="write all of its output, redacted, to this new file")
     call.set_defaults(command=_call)
 
     secrets.add_commands(commands)
+    launch.add_commands(commands)
     return parser
 
 
@@ -136,7 +141,7 @@ def _call(toolbox: Toolbox, options: argparse.Namespace) -> int:
         arguments = json_object(text)
     else:
         arguments = split_arguments(options.arguments)
-    outcome = toolbox.call(options.tool, arguments, timeout=options.timeout, show=_show)
+    outcome = toolbox.call(options.tool, arguments, timeout=options.timeout, show=_show, spill=options.spill)
     if outcome.ok and outcome.returned:
         print(json.dumps(outcome.value, indent=2, ensure_ascii=False))
     sys.stderr.write(outcome.traceback)

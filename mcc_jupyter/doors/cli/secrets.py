@@ -25,13 +25,13 @@ def add_commands(commands: argparse._SubParsersAction[Any]) -> None:
         help="find secrets in notebooks and text files",
         description="Tells where files hold a secret, by name. Keys of well-known formats are always looked for.",
     )
-    scan.set_defaults(command=_scan)
+    scan.set_defaults(run=_scan)
     clean = commands.add_parser(
         "clean",
         help="redact secrets in the outputs of notebooks, and in text files",
         description="Redacts the outputs of notebooks, and the whole of other files. What stands in a source is told.",
     )
-    clean.set_defaults(command=_clean)
+    clean.set_defaults(run=_clean)
     for parser in (scan, clean):
         parser.add_argument("files", metavar="FILE", nargs="+", help="an .ipynb file, or any text")
         parser.add_argument(

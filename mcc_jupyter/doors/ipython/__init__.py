@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 
+_GUARD_LEFT = "_mcc_guard_left"
+"""The shell's attribute that tells in which cell the guard was on when the extension was unloaded: a reload is both."""
+
+
 def load(shell: InteractiveShell) -> None:
     """Adds the magics, the completer and the hook that forgets tools of edited cells. Nothing else is imported yet."""
     if sys.platform == "win32":
@@ -21,13 +25,14 @@ def load(shell: InteractiveShell) -> None:
     shell.register_magics(magics)
     shell.events.register("post_run_cell", magics.forget_left)
     completion.add(shell)
-    magics.start_guard()
+    magics.start_guard(again=vars(shell).pop(_GUARD_LEFT, None) == shell.execution_count)
 
 
 def unload(shell: InteractiveShell) -> None:
     """Takes back everything ``load`` added, and the guard. Tools, session and running calls stay."""
     guard = sys.modules.get(f"{__name__}.guard")  # a guard that was never on costs no import
     if guard is not None and guard.switch_off(shell):
+        vars(shell)[_GUARD_LEFT] = shell.execution_count
         print("The guard is off: what cells display is not searched for secrets.")
     manager = shell.magics_manager
     for kind in ("line", "cell"):

@@ -3,7 +3,7 @@
 1. In a notebook every message is searched where the kernel sends it, so output of threads and of programs is, too. In a
    terminal it is what is written to ``sys.stdout`` and ``sys.stderr``.
 2. A beginning of a secret at the end of what was printed waits for what comes next, at the longest for the end of its
-   cell. Everything else is shown at once and in its order.
+   cell, and one of six bytes only for a moment. Everything else is shown at once and in its order.
 3. Off, nothing stays in the way of output.
 """
 
@@ -36,6 +36,9 @@ _EARLIER = 256
 
 _STREAMS = 64
 """Streams of cells that may wait at once; a thread may go on printing for a cell that has ended."""
+
+_PAUSE = 0.2
+"""Seconds after which a beginning of a secret that is short enough to be seen waits no longer."""
 
 _BINARY = ("image/", "audio/", "video/", "application/pdf", "application/octet-stream")
 
@@ -189,6 +192,14 @@ class _Text:
             return self.close() + redactor.text(text)
         return self._decoder.decode(self._stream.feed(data))
 
+    @property
+    def waits(self) -> bool:
+        return self._stream.waits
+
+    def release(self) -> str:
+        """What waits, if it is so little that it may be seen of a secret."""
+        return self._decoder.decode(self._stream.release())
+
     def close(self) -> str:
         """The rest. The stream may go on."""
         rest = self._decoder.decode(self._stream.close(), final=True)
@@ -237,6 +248,7 @@ class _Kernel:
         self._lock = threading.RLock()
         self._process = os.getpid()
         self._on = False
+        self._timer: threading.Timer | None = None
 
     def open(self) -> None:
         self._on = True
@@ -306,18 +318,30 @@ class _Kernel:
         waiting.sent = sent
         self._waiting[key] = waiting  # the last one used is the last
         rest = self._rest([next(iter(self._waiting))]) if len(self._waiting) > _STREAMS else []
-        return waiting.text.feed(sent.message["content"]["text"]), rest
+        text = waiting.text.feed(sent.message["content"]["text"])
+        if waiting.text.waits and self._timer is None:
+            self._timer = threading.Timer(_PAUSE, self._release)
+            self._timer.daemon = True
+            self._timer.start()
+        return text, rest
+
+    def _release(self) -> None:
+        """After a pause: what is so short that it may be seen, such as a prompt, is shown."""
+        with self._lock:
+            self._timer = None
+            waiting = list(self._waiting.values()) if self._on else []
+            shown = [self._message(item, text) for item in waiting if (text := item.text.release())]
+        self._show(shown)
 
     def _rest(self, keys: list[tuple[object, str]]) -> list[_Sent]:
         """Ends these streams; what waited in them, as messages."""
-        found = []
-        for waiting in map(self._waiting.pop, keys):
-            if rest := waiting.text.close():
-                last = waiting.sent.message
-                content = {**last["content"], "text": rest}
-                message = self._session.msg("stream", content, parent=last["parent_header"])
-                found.append(_Sent(waiting.sent.socket, message, waiting.sent.ident))
-        return found
+        ended = map(self._waiting.pop, keys)
+        return [self._message(waiting, rest) for waiting in ended if (rest := waiting.text.close())]
+
+    def _message(self, waiting: _Waiting, text: str) -> _Sent:
+        last = waiting.sent.message
+        message = self._session.msg("stream", {**last["content"], "text": text}, parent=last["parent_header"])
+        return _Sent(waiting.sent.socket, message, waiting.sent.ident)
 
     def _show(self, messages: list[_Sent]) -> None:
         for item in messages:

@@ -112,16 +112,17 @@ class MccMagics(Magics):
     def mcc_call(self, line: str) -> None:
         """Call a tool and show what it gives.
 
-        %mcc_call NAME k=v … [--json '{…}'] [--timeout SECONDS] [-o VAR] [--no-raise-error]
+        %mcc_call NAME k=v … [--json '{…}'] [--timeout SECONDS] [-o VAR] [--spill FILE] [--no-raise-error]
 
         Arguments are split at blanks outside quotes and brackets. `--json` takes all of them as one object instead.
-        `-o VAR` keeps the Outcome in a variable. A failed tool raises ToolFailed unless --no-raise-error is given.
+        `-o VAR` keeps the Outcome in a variable. `--spill FILE` writes all of the output, redacted, to a new private
+        file. A failed tool raises ToolFailed unless --no-raise-error is given.
         """
         from ...core.cell import parse_call
 
         call = parse_call(line)
         try:
-            outcome = self.toolbox.call(call.name, call.arguments, timeout=call.timeout, show=_show)
+            outcome = self.toolbox.call(call.name, call.arguments, timeout=call.timeout, show=_show, spill=call.spill)
         except KeyboardInterrupt as interrupt:
             if call.output is not None and hasattr(interrupt, "outcome"):
                 self.shell.user_ns[call.output] = interrupt.outcome
@@ -211,6 +212,7 @@ class MccMagics(Magics):
 
     @no_var_expand
     @line_magic
+    @guarded
     def mcc_guard(self, line: str) -> None:
         """Redact everything this shell displays: output, results, errors, help. `print(os.environ)` shows marks.
 
@@ -233,16 +235,18 @@ class MccMagics(Magics):
             case _:
                 raise _usage("%mcc_guard", "on | off | status")
 
-    def start_guard(self) -> None:
-        """Switches the guard on if the configuration says so; raises ``PolicyError``."""
+    def start_guard(self, *, again: bool = False) -> None:
+        """Switches the guard on if the configuration says so, or *again* after a reload; raises ``PolicyError``."""
         if self.guard is not True and self.guard is not False:
             from ...core.errors import PolicyError
 
             raise PolicyError("c.MccMagics.guard must be True or False")
-        if self.guard:
+        if self.guard or again:
             from .guard import switch_on
 
             switch_on(self.shell, self.toolbox)
+        if again:
+            print("The guard is on again.")
 
     # ---- showing
 

@@ -1,0 +1,16 @@
+"""The goals by their number, which is the one used in ``docs/performance.md``."""
+
+from __future__ import annotations
+
+from ..harness import Goal
+from . import calls, functions, mcc, output, policy
+
+_ALL = sorted(
+    (*calls.GOALS, *functions.GOALS, *policy.GOALS, *output.GOALS, *mcc.GOALS), key=lambda goal: int(goal.number[1:])
+)
+
+GOALS: dict[str, tuple[Goal, ...]] = {
+    number: tuple(goal for goal in _ALL if goal.number == number)
+    for number in dict.fromkeys(goal.number for goal in _ALL)
+}
+"""A number has several lines where it says several things."""
