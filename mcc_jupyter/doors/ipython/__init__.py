@@ -25,6 +25,7 @@ def load(shell: InteractiveShell) -> None:
     shell.register_magics(magics)
     shell.events.register("post_run_cell", magics.forget_left)
     completion.add(shell)
+    magics.tell_policy()
     magics.start_guard(again=vars(shell).pop(_GUARD_LEFT, None) == shell.execution_count)
 
 

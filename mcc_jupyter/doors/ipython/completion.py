@@ -78,6 +78,10 @@ def candidates(before: str, toolbox: Toolbox) -> Iterable[str]:
             return ["set", "get", "del", "list", "clear"] if first else toolbox.session
         case "%mcc_guard":
             return ["on", "off", "status"] if first else ()
+        case "%mcc_use":
+            return [profile for profile in toolbox.governed.profiles if profile not in words[:-1]]
+        case "%mcc_skills" if first:
+            return sorted(toolbox.governed.skill_names())
         case "%%mcc_tool":
             return [option.flag for option in TOOL_OPTIONS]
         case "%%mcc_sh":
