@@ -50,7 +50,7 @@ def _make(shell: object | None, parent: Callable[[], Mapping[str, str]], start: 
     groups = configured.get("groups")
     identity = Identity(local_user(), groups=None if groups is None else _names(groups, "groups"))
     place = "this process" if shell is None else "this kernel" if hasattr(shell, "kernel") else "this shell"
-    start = start or start_of(shell, parent())
+    start = start or start_of(shell, parent)
     policy = find(start)
     if policy is None:
         return Toolbox(parent, place=place, floor=_floor(configured, parent), identity=identity)

@@ -195,17 +195,19 @@ class Governed:
         """Looks whether the file changed; takes back at once what it takes back, and grants nothing (SPEC 9.1)."""
         if policy_files.stamp(self.path) == self._stamp:
             return
+        narrowed = False
         with self._lock:
+            if policy_files.stamp(self.path) == self._stamp:
+                return  # another thread was quicker
             now = policy_files.load(self.path, self.parent, self.origin, self._types)
-            self._stamp = now.stamp
             if self.problems:
                 self._reload_notes = (f"{self.label} changed; restart to use it",)
-                return
-            if now.authority is None:
+            elif now.authority is None:
                 why = f"{self.label} cannot be used any more; what it said before stays in force"
                 self._reload_notes = (why, *(str(problem) for problem in now.problems))
-                return
-            narrowed = self._narrow(now.authority)
+            else:
+                narrowed = self._narrow(now.authority)
+            self._stamp = now.stamp  # last: until then nobody goes by what held before
         if narrowed:
             self._narrowed()
 
@@ -274,7 +276,7 @@ class Governed:
 
     def news(self) -> tuple[str, ...]:
         """What a door shows when it is opened, each line once: problems of the file, warnings about it, notices."""
-        problems = tuple(f"PolicyError: {problem}" for problem in self.problems)
+        problems = tuple(printable(f"PolicyError: {problem}") for problem in self.problems)
         lines = (*problems, *self._exposure, *self.notices())
         new = [line for line in lines if line not in self._told]
         self._told.update(new)

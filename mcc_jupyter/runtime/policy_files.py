@@ -70,7 +70,7 @@ def place(path: str, environment: Mapping[str, str], origin: Origin) -> Place:
 
 
 def exposure(path: str) -> tuple[str, ...]:
-    """What makes others than root and this user masters of the file: a warning each."""
+    """Where others than its owner may change the file, or put another one in its place: a warning each."""
     found = []
     files = (path, os.path.realpath(path))
     for at in dict.fromkeys((*files, *map(os.path.dirname, files))):
@@ -78,13 +78,25 @@ def exposure(path: str) -> tuple[str, ...]:
             status = os.stat(at)
         except OSError:
             continue
-        what = "the folder of the policy file" if stat.S_ISDIR(status.st_mode) else "the policy file"
-        if status.st_uid not in (0, os.geteuid()):
-            found.append(f"{WARNING}{what} belongs to another user, who may change what it grants")
-        open_to_others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        if open_to_others and not (stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX):
-            found.append(f"{WARNING}{what} may be written by others; take that away with chmod go-w")
+        is_folder = stat.S_ISDIR(status.st_mode)
+        if is_folder and status.st_mode & stat.S_ISVTX:
+            continue
+        if status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and not _is_own_group(status)):
+            what = "the folder of the policy file" if is_folder else "the policy file"
+            found.append(f"{WARNING}{what} may be written by others than its owner; `chmod go-w` takes that away")
     return tuple(dict.fromkeys(found))
+
+
+def _is_own_group(status: os.stat_result) -> bool:
+    """Whether the group is one that many systems make for each user alone."""
+    import grp
+    import pwd
+
+    try:
+        group, owner = grp.getgrgid(status.st_gid), pwd.getpwuid(status.st_uid).pw_name
+    except KeyError:
+        return False
+    return group.gr_name == owner and set(group.gr_mem) <= {owner}
 
 
 def plugin_types(wanted: set[str]) -> Mapping[str, Kind]:

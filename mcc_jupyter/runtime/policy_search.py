@@ -11,8 +11,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
 
 from .parent import initial_environment
 
@@ -22,21 +21,33 @@ _SYSTEM_JUPYTER = ("/etc/jupyter", "/usr/local/etc/jupyter")
 _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 
 
-@dataclass(frozen=True, slots=True)
 class Start:
-    """How the process came to be. ``environment`` is the one it was given."""
+    """How the process came to be. A plain class: making a dataclass takes longer than the whole search."""
 
-    environment: Mapping[str, str] = field(repr=False)
-    folder: str | None = None
-    """Where it was started, as far as its host remembers; None: not known."""
-    policy: str | None = None
-    """The file that the server or ``--policy`` names."""
-    workspace: str | None = None
-    """As ``--workspace`` gives it."""
-    beside: str | None = None
-    """A notebook whose folder is searched, too."""
-    began: str | None = None
-    """Where the server or the command was started that this process belongs to; None: not known."""
+    __slots__ = ("began", "beside", "environment", "folder", "policy", "workspace")
+
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        folder: str | None = None,
+        *,
+        began: str | None = None,
+        policy: str | None = None,
+        workspace: str | None = None,
+        beside: str | None = None,
+    ) -> None:
+        self.environment = environment
+        """The one that the process was given."""
+        self.folder = folder
+        """Where it was started, as far as its host remembers; None: not known."""
+        self.began = began
+        """Where the server or the command was started that it belongs to; None: not known."""
+        self.policy = policy
+        """The file that the server or ``--policy`` names."""
+        self.workspace = workspace
+        """As ``--workspace`` gives it."""
+        self.beside = beside
+        """A file whose folder is searched, too."""
 
     @property
     def notebook(self) -> str | None:
@@ -46,21 +57,24 @@ class Start:
 
     @property
     def other_folders(self) -> tuple[str, ...]:
-        """The real folders of the kernel and of the notebook."""
+        """The real folders of the kernel and of the notebook, where they are others than ``began``."""
         notebook = self.beside or self.notebook
         found = [self.folder, os.path.dirname(notebook) if notebook else None]
-        return tuple(dict.fromkeys(os.path.realpath(folder) for folder in found if folder))
+        return tuple(dict.fromkeys(os.path.realpath(folder) for folder in found if folder and folder != self.began))
 
 
-def start_of(shell: object | None, fallback: Mapping[str, str]) -> Start:
-    """The start of this process. *fallback*: its environment, where the system does not tell the first one."""
+def start_of(shell: object | None, parent: Callable[[], Mapping[str, str]]) -> Start:
+    """The start of this process. *parent*: its environment now, where the system does not tell the first one."""
     folder = getattr(shell, "starting_dir", None)
     if folder is None:
         try:
             folder = os.getcwd()
         except FileNotFoundError:
             folder = None
-    environment = initial_environment(fallback)
+    unknown: dict[str, str] = {}
+    environment = initial_environment(unknown)
+    if environment is unknown:
+        environment = parent()
     pwd = environment.get("PWD", "")
     return Start(environment, folder, began=pwd if os.path.isabs(pwd) else None)
 
@@ -118,25 +132,25 @@ def _at_or_above(start: Start) -> str | None:
     One that is only at or above the kernel's or the notebook's folder counts where there is no such one. Of several
     the outermost does: what lies beside a notebook may have come with it.
     """
-    for path in _upwards(os.path.realpath(start.began)) if start.began else ():
-        return path
+    seen: set[str] = set()
+    if start.began:
+        for path in _upwards(os.path.realpath(start.began), seen):
+            return path
     for folder in start.other_folders:
-        *_, outermost = None, *_upwards(folder)
+        *_, outermost = None, *_upwards(folder, seen)
         if outermost is not None:
             return outermost
     return None
 
 
-def _upwards(folder: str) -> Iterator[str]:
-    """The files in *folder* and above it, the nearest first."""
-    while True:
-        path = os.path.join(folder, NAME)
+def _upwards(folder: str, seen: set[str]) -> Iterator[str]:
+    """The files in *folder* and above it, the nearest first, but for folders that were *seen* to have none."""
+    while folder not in seen:
+        seen.add(folder)
+        path = f"{folder.rstrip('/')}/{NAME}"
         if _is_there(path) and not _is_planted(path):
             yield path
-        above = os.path.dirname(folder)
-        if above == folder:
-            return
-        folder = above
+        folder = os.path.dirname(folder)
 
 
 def _is_there(path: str) -> bool:

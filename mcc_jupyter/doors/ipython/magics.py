@@ -288,7 +288,7 @@ class MccMagics(Magics):
         """
         from ...runtime.policy_search import find, start_of
 
-        if find(start_of(self.shell, _parent())) is not None:
+        if find(start_of(self.shell, _parent)) is not None:
             for line in self.toolbox.governed.news():
                 print(line)
 
