@@ -168,7 +168,13 @@ def test_the_start_is_the_shells_folder_and_the_processes_first_environment(tmp_
     assert (start.folder, start.began, start.environment) == (str(tmp_path), None, {"PWD": "relative"})
 
 
-def test_a_folder_that_is_gone_is_no_folder(tmp_path: Path) -> None:
+def test_a_folder_that_is_gone_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone() -> str:
+        raise FileNotFoundError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(policy_search.os, "getcwd", gone)
+        assert start_of(None, dict).folder is None
     script = (
         "import os, sys; os.rmdir(os.getcwd()); from mcc_jupyter.runtime.policy_search import start_of, find\n"
         "start = start_of(None, dict); print(start.folder, find(start))"

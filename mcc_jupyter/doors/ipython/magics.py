@@ -366,7 +366,7 @@ def _show(stream: Literal["stdout", "stderr"], text: str) -> None:
 
 
 def _usage(magic: str, form: str) -> Exception:
-    return _argument_error(f"{magic}: write `{magic} {form}`; `{magic}?` shows the help")
+    return _argument_error(f"{magic}: write `{f'{magic} {form}'.rstrip()}`; `{magic}?` shows the help")
 
 
 def _argument_error(text: str) -> Exception:
