@@ -349,7 +349,10 @@ def _grants(node: Node, reader: _Reader) -> tuple[tuple[str, ...], tuple[str, ..
 
 def _refuse_credentials(root: Node) -> None:
     """A policy file is read by many: no key of a well-known format may stand in it (SPEC 9.2)."""
-    for item in _texts(root):
+    texts = list(_texts(root))
+    if not looks_like_credential("\n".join(str(item.value) for item in texts)):  # one look at all of them is quicker
+        return
+    for item in texts:
         if looks_like_credential(str(item.value)):
             item.wrong("looks like a credential; name a variable that holds it")
 
