@@ -197,7 +197,8 @@ def _lack_notes(
         elif source is Source.SECRET:
             refers = referred(tool.secret_files[grant.child])
         empty_in = source.value if source in (Source.ENV, Source.ENV_FILE) else ""
-        yield advice.missing(grant, parent, refers=refers, empty_in=empty_in)
+        at_start = tool.origin.kind == "policy"
+        yield advice.missing(grant, parent, refers=refers, empty_in=empty_in, at_start=at_start)
     yield from map(advice.unresolved, unresolved[:_MOST_NOTES])
 
 
