@@ -14,7 +14,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import translate
+from functools import lru_cache
 
+from .availability import may_call
 from .cap import Cap
 from .errors import PolicyError, near
 from .mcp_table import McpTable
@@ -150,14 +152,12 @@ def narrowed(authority: Authority, current: Access, profiles: Iterable[str]) -> 
         if name not in authority.profiles:
             hint = near(name, authority.profiles)
             raise PolicyError(f"{authority.label}: there is no profile {name!r}{hint}; `%mcc_policy` lists them")
-    tools, skills = expand(authority, wanted)
-    kept = tuple(name for name in current.tools if name in set(tools))
-    dropped = tuple(name for name in current.tools if name not in kept)
+    tools, skills = map(frozenset, expand(authority, wanted))
     return replace(
         current,
-        tools=kept,
+        tools=tuple(name for name in current.tools if name in tools),
         skills=tuple(skill for skill in current.skills if skill in skills),
-        dropped=(*current.dropped, *dropped),
+        dropped=(*current.dropped, *(name for name in current.tools if name not in tools)),
     )
 
 
@@ -198,10 +198,10 @@ def project(authority: Authority, current: Access) -> str | None:
 def _is_for(rule: Rule, workspace: Workspace, folder: str, user: str, groups: frozenset[str] | None) -> bool:
     if not matches(rule.pattern, workspace, folder):
         return False
-    if not rule.users and not rule.groups:
+    if user in rule.users:
         return True
-    listed = bool(rule.groups) and (groups is None or "admin" in groups or bool(groups & set(rule.groups)))
-    return user in rule.users or listed
+    # Naming users alone is for them alone, but no group means everyone.
+    return may_call(rule.groups, groups) if rule.groups else not rule.users
 
 
 def matches(pattern: str, workspace: Workspace, folder: str) -> bool:
@@ -214,10 +214,13 @@ def matches(pattern: str, workspace: Workspace, folder: str) -> bool:
         return True
     if workspace.path is None:
         return re.match(translate(pattern), workspace.name) is not None
-    return _glob(posixpath.join(folder, pattern)).match(workspace.path) is not None
+    return path_glob(pattern, folder).match(workspace.path) is not None
 
 
-def _glob(pattern: str) -> re.Pattern[str]:
+@lru_cache(maxsize=1024)
+def path_glob(pattern: str, folder: str) -> re.Pattern[str]:
+    """A path's pattern from *folder*; raises ``re.error`` for a class such as ``[z-a]``."""
+    pattern = posixpath.normpath(posixpath.join(folder, pattern))
     parts = []
     for piece in re.split(r"(\*\*/|\*\*|\*|\?|\[!?[A-Za-z0-9_.-]+\])", pattern):
         if piece == "**/":

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from . import fields as read
-from .authority import Authority, PolicyTool, Profile, Rule
+from .authority import Authority, PolicyTool, Profile, Rule, path_glob
 from .credentials import looks_like_credential
 from .declare import FIELDS, UNSUPPORTED, Place, declare_tool
 from .errors import Problem, near
 from .mcp_table import FORWARD, McpTable, read_mcp
-from .names import is_reserved
+from .names import any_of, is_reserved
 from .reading import Node, kind_of, shown
+from .references import bake_data
 from .tool import WARNING, NoProcess, Text, Tool
 
 Kind = Callable[[str, Mapping[str, object]], Mapping[str, object]]
@@ -49,6 +51,12 @@ _TOOL_HINTS: Final = {
     "name": "the table's own name is the tool's",
     "expose_env": "write `expose_env_to_workspace`",
 }
+_RESERVED: Final = ("bruin", "agent-runner", "mcc")
+"""Names that no server has (SPEC 12.1)."""
+
+_MOST_HINTS = 100
+"""After so many problems no near names are looked for: a file of thousands of them is a mistake of another kind."""
+_MOST_CYCLES = 8
 _SKILL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", re.A)
 _SKILL_ENV: Final = ("required_env", "optional_env", "env", "env_file", "env_passthrough", "env_forward")
 
@@ -79,16 +87,16 @@ def read_policy(
     top = root.fields(TOP, _TOP_HINTS)
     _refuse_credentials(root)
     floor = _floor(top["env_floor"]) if "env_floor" in top else None
-    reader = _Reader(replace(place, floor=floor or place.floor), kinds or {})
+    own = {kind: make for kind, make in (kinds or {}).items() if kind not in TYPES}
+    reader = _Reader(replace(place, floor=floor or place.floor), own)
 
     tables = top["tools"].mapping("a table of tools") if "tools" in top else {}
     tools = {name: _tool(node, name, reader) for name, node in tables.items()}
     profile_nodes = top["profiles"].mapping("a table of profiles") if "profiles" in top else {}
     profiles = {name: _profile(node, tools, profile_nodes) for name, node in profile_nodes.items()}
-    for name in profiles:
-        _refuse_cycle(name, profiles, profile_nodes[name])
+    _refuse_cycles(profiles, profile_nodes)
     rules = top["workspaces"].mapping("a table of workspaces") if "workspaces" in top else {}
-    workspaces = tuple(_rule(node, pattern, profiles) for pattern, node in rules.items())
+    workspaces = tuple(_rule(node, pattern, profiles, place) for pattern, node in rules.items())
     allow, deny = _grants(top["grants"], reader) if "grants" in top else ((), ())
     if problems:
         return tuple(dict.fromkeys(problems))
@@ -119,6 +127,9 @@ def _floor(node: Node) -> tuple[str, ...] | None:
 
 def _tool(node: Node, name: str, reader: _Reader) -> PolicyTool:
     known = (*(key for key in FIELDS if key != "name"), *POLICY_FIELDS)
+    if not isinstance(node.value, Mapping):
+        node.wrong("expected a table that declares a tool")
+        node = replace(node, value={"type": "workspace"}, problems=[])
     hints = {**_TOOL_HINTS, "skill": "write `skills`"}
     shallow = replace(node, problems=[])
     own = shallow.mapping("a table that declares a tool")
@@ -126,12 +137,14 @@ def _tool(node: Node, name: str, reader: _Reader) -> PolicyTool:
     strange = {key: item for key, item in own.items() if key not in known and kind not in reader.kinds}
     for key in strange:
         hint = f"; {hints[key]}" if key in hints else near(key, known)
+        if not hint and kind and kind not in TYPES:
+            hint = f'; no plugin provides the type "{shown(kind)}" here, whose key it may be'
         node.wrong(f"unknown key `{shown(key)}`{hint}")
     if "env_forward" in own and kind in reader.kinds:
         node.wrong(f"unknown key `env_forward`; {FORWARD}")
     node.problems.extend(shallow.problems)
 
-    server = _server(node, own, kind)
+    server = _server(node, name, own, kind)
     tool = _declared(node, name, kind, own, server, reader)
     exposed = own.get("expose_env_to_workspace")
     is_exposed = _switch(exposed, kind == "workspace", node)
@@ -174,9 +187,11 @@ def _type(node: Node, own: Mapping[str, Node], reader: _Reader) -> str:
     return told[0] if len(told) == 1 else ""
 
 
-def _server(node: Node, own: Mapping[str, Node], kind: str) -> McpTable | None:
+def _server(node: Node, name: str, own: Mapping[str, Node], kind: str) -> McpTable | None:
     if "mcp" not in own:
         return None
+    if name in _RESERVED:
+        node.wrong(f"no server may be named `{name}`; give it another name")
     if kind and kind != "mcp":
         _at(own["mcp"], node).wrong(f'belongs to the type "mcp", not to "{shown(kind)}"')
         return None
@@ -195,9 +210,7 @@ def _declared(
         return declare_tool(replace(node, value={"name": name, **table}), reader.place)
     if kind in reader.kinds:
         keys = {key: item.value for key, item in own.items() if key not in POLICY_FIELDS}
-        return declare_tool(
-            replace(node, value={"name": name, **_provided(node, name, kind, keys, reader)}), reader.place
-        )
+        return _provided(node, name, kind, keys, reader)
     for key in table:
         if key not in _NAMES_ONLY and key not in UNSUPPORTED:
             _at(own[key], node).wrong(f'a tool of type "{shown(kind)}" runs nothing here and has none; remove it')
@@ -209,19 +222,30 @@ def _declared(
     return tool
 
 
-def _provided(node: Node, name: str, kind: str, keys: Mapping[str, object], reader: _Reader) -> Mapping[str, object]:
+def _provided(node: Node, name: str, kind: str, keys: Mapping[str, object], reader: _Reader) -> Tool:
     """What the plugin makes of a tool's keys, under what the file itself says."""
-    made = reader.kinds[kind](name, dict(keys))
-    wide = [key for key in GRANTING if key in made]
+    made = reader.kinds[kind](name, deepcopy(dict(keys)))
+    wide = [key for key in (*GRANTING, *POLICY_FIELDS) if key in made]
     if wide:
         node.wrong(f'the plugin of type "{kind}" sets {", ".join(wide)}, which only this file may')
-    granted = {key: value for key, value in keys.items() if key in GRANTING}
-    return {**{key: value for key, value in made.items() if key not in GRANTING}, **granted}
+    granted = {"name": name, **{key: value for key, value in keys.items() if key in GRANTING}}
+    file_s = declare_tool(replace(node, value=granted, problems=[]), reader.place, NoProcess(kind, "plugin"))
+    place = replace(reader.place, parent=_seen_by_a_plugin(file_s, keys, reader.place))
+    texts = {key: value for key, value in made.items() if key not in (*GRANTING, *POLICY_FIELDS)}
+    return declare_tool(replace(node, value={**texts, **granted}), place)
+
+
+def _seen_by_a_plugin(file_s: Tool, keys: Mapping[str, object], place: Place) -> Mapping[str, str]:
+    """The part of the parent that its texts may refer to, since a reference asks: what the file asks for (SPEC 9.2)."""
+    named = {grant.parent for grant in (*file_s.required_env, *file_s.optional_env)}
+    named |= {reference.name for reference in bake_data(keys, place.parent)[1]} | {*place.floor}
+    passed = any_of(("*",) if file_s.passthrough is True else file_s.passthrough).match
+    return {name: value for name, value in place.parent.items() if name in named or passed(name)}
 
 
 def _skills(node: Node) -> tuple[str, ...]:
     """Names of skills. One that asks for an environment has its own message (SPEC 9.2)."""
-    found: list[str] = []
+    found: dict[str, None] = {}
     for item in node.sequence("a list of skill names"):
         if isinstance(item.value, Mapping):
             asked = [key for key in _SKILL_ENV if key in item.value]
@@ -237,7 +261,7 @@ def _skills(node: Node) -> tuple[str, ...]:
         elif item.value in found:
             item.wrong(f"`{item.value}` stands twice; keep one")
         else:
-            found.append(item.value)
+            found[item.value] = None
     return tuple(found)
 
 
@@ -258,35 +282,51 @@ def _known(node: Node, known: Mapping[str, object], what: str) -> tuple[str, ...
         if name in known:
             found.append(name)
         else:
-            item.wrong(f"this file has no {what} `{shown(name)}`{near(name, known)}")
+            hint = near(name, known) if len(node.problems) < _MOST_HINTS else ""
+            item.wrong(f"this file has no {what} `{shown(name)}`{hint}")
     return tuple(found)
 
 
-def _refuse_cycle(name: str, profiles: Mapping[str, Profile], node: Node) -> None:
-    """Tells a cycle once, at the first of its profiles, with its whole path."""
-    order = list(profiles)
-    came: dict[str, str] = {}
-    waiting = [name]
-    while waiting:
-        at = waiting.pop()
-        for include in profiles[at].includes:
-            if include == name:
-                path = [at]
-                while path[-1] != name:
-                    path.append(came[path[-1]])
-                if min(path, key=order.index) == name:
-                    listed = " → ".join([*reversed(path), name])
-                    node.wrong(f"includes itself: {listed}")
-                return
-            if include in profiles and include not in came:
-                came[include] = at
-                waiting.append(include)
+def _refuse_cycles(profiles: Mapping[str, Profile], nodes: Mapping[str, Node]) -> None:
+    """Tells each cycle at the first of its profiles, with its whole path. Not by recursion, as in ``expand``."""
+    order = {name: at for at, name in enumerate(profiles)}
+    done: set[str] = set()
+    told = 0
+    for start in profiles:
+        opened = {} if start in done else {start: iter(profiles[start].includes)}
+        while opened:
+            at = next(reversed(opened))
+            include = next(opened[at], None)
+            if include is None:
+                del opened[at]
+                done.add(at)
+            elif include in opened:
+                path = list(opened)
+                cycle = path[path.index(include) :]
+                first = min(range(len(cycle)), key=lambda place: order[cycle[place]])
+                nodes[cycle[first]].wrong(f"includes itself: {_way([*cycle[first:], *cycle[: first + 1]])}")
+                told += 1
+                if told == _MOST_CYCLES:
+                    return
+            elif include not in done:
+                opened[include] = iter(profiles[include].includes)
 
 
-def _rule(node: Node, pattern: str, profiles: Mapping[str, Profile]) -> Rule:
+def _way(cycle: list[str]) -> str:
+    shown_ = cycle if len(cycle) <= 12 else [*cycle[:6], "…", *cycle[-5:]]
+    return " → ".join(shown_)
+
+
+def _rule(node: Node, pattern: str, profiles: Mapping[str, Profile], place: Place) -> Rule:
     found = node.fields(("profiles", "users", "groups"), {"tools": "name a profile that has them"}, "a table")
     if not pattern.strip():
         node.wrong("an empty pattern matches nothing; leave it out")
+    if pattern.startswith("~"):
+        node.wrong("`~` is not expanded in a pattern; write the folder in full")
+    try:
+        path_glob(pattern, place.folder)
+    except re.error:
+        node.wrong("a class such as `[z-a]` that holds no character matches nothing; write `[a-z]`")
     return Rule(
         pattern=pattern,
         profiles=_known(found["profiles"], profiles, "profile") if "profiles" in found else (),
@@ -309,7 +349,10 @@ def _grants(node: Node, reader: _Reader) -> tuple[tuple[str, ...], tuple[str, ..
 
 def _refuse_credentials(root: Node) -> None:
     """A policy file is read by many: no key of a well-known format may stand in it (SPEC 9.2)."""
-    for item in _texts(root):
+    texts = list(_texts(root))
+    if not looks_like_credential("\n".join(str(item.value) for item in texts)):  # one look at all of them is quicker
+        return
+    for item in texts:
         if looks_like_credential(str(item.value)):
             item.wrong("looks like a credential; name a variable that holds it")
 

@@ -34,6 +34,7 @@ class _Offer:
 
 
 _Stack = dict[str, Binding]
+_OF_THE_PARENT = (Source.FLOOR, Source.PASSTHROUGH, Source.GRANT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class _Base:
     """``stack`` without the grants."""
     stack: _Stack = field(repr=False)
     reserved: tuple[str, ...]
+    unresolved: tuple[str, ...]
     granted: tuple[str, ...]
     cap: Cap | None = None
 
@@ -75,7 +77,7 @@ def resolve(
     own = [
         *base.granted,
         *_lay(stack, Source.REFERENCE, _reference_layer(tool, kept_out)),
-        *_lay(stack, Source.ENV_FILE, _env_file_layer(tool, files, stack, notes)),
+        *_lay(stack, Source.ENV_FILE, _env_file_layer(tool, files, stack, notes, kept_out)),
         *_lay(stack, Source.ENV, _env_layer(tool, kept_out)),
         *_lay(stack, Source.SECRET, _secret_layer(tool, kept_out)),
         *_lay(stack, Source.RUNTIME, _runtime_layer(tool, stack)),
@@ -84,17 +86,22 @@ def resolve(
     _lay(stack, Source.SESSION, _session_layer(context))
 
     unresolved = availability.unresolved_names(tool, [stack[name] for name in set(own) if name in stack])
+    unresolved += availability.unresolved_references(tool, unresolved)
     lacking = [grant for grant in tool.required_env if not _has_value(stack.get(grant.child))]
     forbidden = [grant for grant in lacking if kept_out(grant.parent)]
     lacking = [grant for grant in lacking if grant not in forbidden] + availability.empty_files(tool, stack)
     missing = tuple(grant for grant in lacking if grant.child not in unresolved)
     unset = [grant for grant in tool.optional_env if grant.child not in stack]
-    refused |= {name: provenance for name, provenance in kept_out.asked(forbidden, unset).items() if name not in stack}
-    notes = [*availability.notes(tool, missing, unresolved, stack, parent, context, kept_out), *notes]
+    withdrawn = _withdraw(tool, stack, (*base.unresolved, *base.granted))
+    asked = kept_out.asked(forbidden, unset, parent)
+    refused |= {name: provenance for name, provenance in asked.items() if name not in stack}
+    told = [*unresolved, *sorted(withdrawn)]
+    notes = [*availability.notes(tool, missing, told, stack, parent, context, kept_out), *notes]
     return Resolution(
         tool=tool.name,
         kind=tool.kind,
         bindings=stack,
+        withdrawn=withdrawn,
         missing=missing,
         unset=tuple(grant for grant in unset if not kept_out(grant.parent)),
         refused=refused,
@@ -109,7 +116,7 @@ def resolve(
 
 def withheld(resolution: Resolution, tool: Tool, parent: Mapping[str, str]) -> tuple[str, ...]:
     """Parent names that this tool does not get, sorted (SPEC 11.1 ``--all``)."""
-    known = resolution.bindings.keys() | resolution.refused.keys()
+    known = resolution.bindings.keys() | resolution.withdrawn.keys() | resolution.refused.keys()
     renamed = {grant.parent for grant in (*tool.required_env, *tool.optional_env) if grant.child in resolution.bindings}
     return tuple(sorted(name for name in parent if name and name not in known and name not in renamed))
 
@@ -147,8 +154,10 @@ def _from_parent(tool: Tool, parent: Mapping[str, str], floor: tuple[str, ...], 
         return last
     below = _below_grants(tool, parent, floor, last, cap)
     stack = dict(below)
-    granted = _lay(stack, Source.GRANT, _grant_layer(tool, parent, availability.Withheld(tool, floor, cap)))
-    base = _Base(parent, below, stack, tuple(filter(names.is_reserved, stack)), tuple(granted), cap)
+    kept_out = availability.Withheld(tool, floor, cap)
+    granted = _lay(stack, Source.GRANT, _grant_layer(tool, parent, below, kept_out))
+    unresolved = tuple(name for name, binding in below.items() if binding.value_class is ValueClass.UNRESOLVED)
+    base = _Base(parent, below, stack, tuple(filter(names.is_reserved, stack)), unresolved, tuple(granted), cap)
     _memo.put(tool, floor, base)
     return base
 
@@ -182,30 +191,37 @@ def _passthrough_layer(tool: Tool, parent: Mapping[str, str], cap: Cap | None) -
         return
     exact = frozenset(pattern for pattern in patterns if not names.has_wildcard(pattern))
     matches = names.any_of(patterns).match
+    allowed = None if cap is None else cap.test()
     for name, value in parent.items():
         if not name or not matches(name):  # `env =x` gives a variable without a name
             continue
         named = name in exact
-        if (value.startswith("()") and not named) or (cap is not None and not cap.allows(name)):
+        if (value.startswith("()") and not named) or (allowed is not None and not allowed(name)):
             continue
         rule = name if named else "true" if tool.passthrough is True else str(names.first_match(patterns, name))
         flags = ("credential-like",) if not named and names.is_credential_like(name) else ()
         yield _Offer(name, value, classify(value), rule, _may_be_secret(tool, name), flags)
 
 
-def _grant_layer(tool: Tool, parent: Mapping[str, str], withheld: availability.Withheld) -> Iterator[_Offer]:
+def _grant_layer(
+    tool: Tool, parent: Mapping[str, str], below: _Stack, withheld: availability.Withheld
+) -> Iterator[_Offer]:
     """SPEC 4.5. What the operator grants says so in its rule."""
     by = f"{tool.origin.label}: " if tool.origin.kind == "policy" else ""
     for field_name, grants in (("optional_env", tool.optional_env), ("required_env", tool.required_env)):
         for grant in grants:
             value = parent.get(grant.parent)
             if value is not None and not withheld(grant.parent):
+                value_class = classify(value)
+                optional = field_name == "optional_env"
+                if optional and value_class is ValueClass.UNRESOLVED and grant.child in below:
+                    continue  # it counts as no value, and what lies below has one
                 rule = by + field_name if grant.child == grant.parent else f"{by}{field_name} (from {grant.parent})"
                 # Under another name it is what it was: the two names have to agree that it is no secret.
                 secret = grant.child not in tool.never_redact and not (
                     names.is_known_not_secret(grant.child) and names.is_known_not_secret(grant.parent)
                 )
-                yield _Offer(grant.child, value, classify(value), rule, secret)
+                yield _Offer(grant.child, value, value_class, rule, secret)
 
 
 def _reference_layer(tool: Tool, withheld: availability.Withheld) -> Iterator[_Offer]:
@@ -220,7 +236,11 @@ def _reference_layer(tool: Tool, withheld: availability.Withheld) -> Iterator[_O
 
 
 def _env_file_layer(
-    tool: Tool, files: tuple[Dotenv | Unreadable, ...], below: Mapping[str, Binding], notes: list[str]
+    tool: Tool,
+    files: tuple[Dotenv | Unreadable, ...],
+    below: Mapping[str, Binding],
+    notes: list[str],
+    withheld: availability.Withheld,
 ) -> Iterator[_Offer]:
     """SPEC 4.4: ``${X}`` sees earlier keys of the files, then what the layers below grant this tool, nothing else."""
     seen: dict[str, tuple[str, ValueClass]] = {}
@@ -240,10 +260,9 @@ def _env_file_layer(
                 if found is None and atom.name in below:
                     found = below[atom.name].value, below[atom.name].value_class
                 if found is None and atom.default is None and names.NAME.fullmatch(atom.name):
-                    notes.append(
-                        f"{WARNING}env_file {declared.written}, line {entry.line}: {atom.name} is not available to "
-                        "this tool; grant it with env_passthrough or optional_env"
-                    )
+                    todo = withheld.refusal(atom.name) or "grant it with env_passthrough or optional_env"
+                    where = f"{WARNING}env_file {declared.written}, line {entry.line}"
+                    notes.append(f"{where}: {atom.name} is not available to this tool; {todo}")
                 default = atom.default or ""
                 texts.append(found[0] if found is not None else default)
                 parts.append(found[1] if found is not None else default)
@@ -280,13 +299,26 @@ def _runtime_layer(tool: Tool, below: Mapping[str, Binding]) -> Iterator[_Offer]
     if not isinstance(tool.body, Function):
         return
     lower = below.get("PYTHONPATH")
-    folders = [tool.cwd.value, *([lower.value] if lower is not None and lower.value else [])]
+    passed = lower is not None and lower.value and lower.value_class is not ValueClass.UNRESOLVED
+    folders = [tool.cwd.value, *([lower.value] if lower is not None and passed else [])]
     yield _Offer("PYTHONPATH", ":".join(folders), ValueClass.SET, "cwd")
 
 
 def _refuse(stack: _Stack, suspects: Iterable[str]) -> dict[str, Provenance]:
     """Empties the reserved names of whatever lower layers brought (SPEC 4.8)."""
     return {name: stack.pop(name).provenance for name in dict.fromkeys(suspects) if names.is_reserved(name)}
+
+
+def _withdraw(tool: Tool, stack: _Stack, suspects: Iterable[str]) -> dict[str, Binding]:
+    """Takes out what nothing resolved and no reason stands for: a reference is no value (SPEC 5.1)."""
+    found = {}
+    for name in dict.fromkeys(suspects):
+        binding = stack.get(name)
+        if binding is None or binding.value_class is not ValueClass.UNRESOLVED:
+            continue
+        if binding.provenance.source in _OF_THE_PARENT and not availability.insists(tool, binding):
+            found[name] = stack.pop(name)
+    return found
 
 
 def _session_layer(context: Context) -> Iterator[_Offer]:

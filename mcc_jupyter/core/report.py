@@ -201,7 +201,7 @@ def _order(row: Row) -> tuple[int, str, int]:
 
 def _rows(tool: Tool, resolution: Resolution) -> Iterator[Row]:
     missing = {grant.child: str(grant) for grant in resolution.missing}
-    for binding in resolution.bindings.values():
+    for binding in (*resolution.bindings.values(), *resolution.withdrawn.values()):
         yield _bound(binding, missing)
     for required in resolution.missing:
         if required.child not in resolution.bindings:
@@ -217,6 +217,7 @@ def _rows(tool: Tool, resolution: Resolution) -> Iterator[Row]:
         if variable in resolution.bindings and resolution.bindings[variable].provenance.source is source
         for name in text.unresolved
     }
+    told |= {name for name, why in resolution.refused.items() if why.source is Source.REFERENCE}
     for name in tool.unresolved:
         if name not in told:
             yield Row(name, Source.REFERENCE.value, f"${{{name}}}", State.UNRESOLVED)

@@ -73,6 +73,8 @@ class Resolution:
     tool: str
     kind: str
     bindings: Mapping[str, Binding] = field(repr=False)
+    withdrawn: Mapping[str, Binding] = field(default_factory=dict, repr=False)
+    """What the parent gave and the child does not get: a reference that nothing resolved is no value (SPEC 5.1)."""
     missing: tuple[Grant, ...] = ()
     unset: tuple[Grant, ...] = ()
     refused: Mapping[str, Provenance] = field(default_factory=dict)

@@ -4,78 +4,16 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
-from mcc_jupyter.core.authority import Authority, Rule
+from mcc_jupyter.core.authority import Authority, Rule, expand
 from mcc_jupyter.core.authority_reading import Kind, read_policy
 from mcc_jupyter.core.declare import Place
-from mcc_jupyter.core.tool import DEFAULT_FLOOR, Grant, NoProcess, Origin, Shell
+from mcc_jupyter.core.tool import DEFAULT_FLOOR, Grant, NoProcess, Origin, Shell, command_references
 
-SEED_003 = """
-[tools.linear]
-type = "linear"
-skills = ["linear"]
-required_env = ["LINEAR_API_KEY"]
-optional_env = ["LINEAR_TEAM_KEY"]
-
-# The companion skill calls Linear directly.
-expose_env_to_workspace = true
-project_per_workspace = true
-
-[tools.github-cli]
-# Agent-side capability with no MCP or host service.
-type = "workspace"
-skills = [
-  "github-auth",
-  "github-code-review",
-  "github-issues",
-  "github-pr-workflow",
-  "github-repo-management",
-]
-required_env = ["GITHUB_TOKEN"]
-
-[tools.proton-mail]
-type = "mcp"
-skills = ["reading-proton-email"]
-required_env = [
-  "PYNCHY_PROTON_BRIDGE_USERNAME",
-  "PYNCHY_PROTON_BRIDGE_PASSWORD_COMMAND",
-]
-
-# Default: credentials enter only the MCP subprocess.
-expose_env_to_workspace = false
-
-[tools.proton-mail.mcp]
-runtime = "script"
-command = "uv"
-args = [
-  "run",
-  "python",
-  "-m",
-  "pynchy.plugins.integrations.proton_mail",
-  "--port",
-  "{port}",
-]
-port = 8475
-transport = "streamable_http"
-
-[profiles.base]
-# Profiles remain the existing composition mechanism.
-tools = ["linear"]
-skills = ["ponytail", "caveman"]
-
-[profiles.dev]
-includes = ["base"]
-tools = ["github-cli"]
-
-[profiles.ops]
-includes = ["base"]
-tools = ["proton-mail"]
-
-[workspaces.ops]
-profiles = ["ops"]
-"""
+SEED_003 = (Path(__file__).parents[1] / "data" / "mcc_seed_003.toml").read_text(encoding="utf-8")
 """The complete example of the document that the policy file comes from, unchanged."""
 
 
@@ -159,7 +97,7 @@ MCP = '[tools.x]\ntype = "mcp"\n[tools.x.mcp]\n'
             ["unknown key `skills`; a skill needs no table: it is a Markdown file, and what it needs is declared by its tool"],
         ),
         ("tools = 1", ["tools: expected a table of tools"]),
-        ("[tools]\nx = 1", ["tools.x: expected a table that declares a tool", "tools.x: needs a `type`: one of exec, fn, curl, mcp, workspace"]),
+        ("[tools]\nx = 1", ["tools.x: expected a table that declares a tool"]),
         (f"[tools.x]\n{EXEC}enabeld = true", ["tools.x: unknown key `enabeld` (did you mean `enabled`?)"]),
         (f'[tools.x]\n{EXEC}name = "y"', ["tools.x: unknown key `name`; the table's own name is the tool's"]),
         (
@@ -202,7 +140,34 @@ MCP = '[tools.x]\ntype = "mcp"\n[tools.x.mcp]\n'
         ),
         ('[profiles.a]\nincludes = ["b"]\n[profiles.b]\nincludes = ["c", "d"]\n[profiles.c]\nincludes = ["a"]\n[profiles.d]', ["profiles.a: includes itself: a → b → c → a"]),
         ('[profiles.a]\nincludes = ["a"]', ["profiles.a: includes itself: a → a"]),
+        (
+            '[profiles.x]\nincludes = ["c"]\n[profiles.a]\nincludes = ["b"]\n[profiles.b]\nincludes = ["c"]\n[profiles.c]\nincludes = ["a"]',
+            ["profiles.a: includes itself: a → b → c → a"],
+        ),
         ('[workspaces.ops]\nprofiles = ["dev"]\ntools = []', ["workspaces.ops: unknown key `tools`; name a profile that has them", "workspaces.ops.profiles[0]: this file has no profile `dev`"]),
+        ('[workspaces."~/x"]', ["workspaces['~/x']: `~` is not expanded in a pattern; write the folder in full"]),
+        (
+            '[workspaces."[z-a].ipynb"]',
+            ["workspaces['[z-a].ipynb']: a class such as `[z-a]` that holds no character matches nothing; write `[a-z]`"],
+        ),
+        ('[workspaces.x]\nusers = [1, "a", "a"]\ngroups = ["b c"]', [
+            "workspaces.x.users[0]: expected text, not a number; quote it",
+            "workspaces.x.users[2]: `a` stands twice; keep one",
+            "workspaces.x.groups[0]: `b c` is no group name; use letters, digits, `_` and `-`",
+        ]),
+        ('[workspaces."a/*.ipynb"]\nprofile = ["p"]', ["workspaces['a/*.ipynb']: unknown key `profile` (did you mean `profiles`?)"]),
+        ("workspaces = []", ["workspaces: expected a table of workspaces"]),
+        ("profiles = []", ["profiles: expected a table of profiles"]),
+        ("grants = []", ["grants: expected a table with `allow` and `deny`"]),
+        ("[profiles]\np = []", ["profiles.p: expected a table that declares a profile"]),
+        ('[tools.mcc]\ntype = "mcp"\n[tools.mcc.mcp]\nruntime = "url"\nurl = "https://h"', ["tools.mcc: no server may be named `mcc`; give it another name"]),
+        (
+            '[tools.x]\ntype = "linear"\nteam = "a"\nenabeld = true',
+            [
+                'tools.x: unknown key `team`; no plugin provides the type "linear" here, whose key it may be',
+                "tools.x: unknown key `enabeld` (did you mean `enabled`?)",
+            ],
+        ),
         ('[workspaces.""]', ["workspaces['']: an empty pattern matches nothing; leave it out"]),
         ("[grants]\nallow = true\nalow = []", ["grants: unknown key `alow` (did you mean `allow`?)", "grants.allow: expected a list of patterns"]),
         ('[grants]\ndeny = ["!A"]', ["grants.deny[0]: a pattern cannot exclude; list what may pass"]),
@@ -228,7 +193,7 @@ MCP = '[tools.x]\ntype = "mcp"\n[tools.x.mcp]\n'
         (f'{MCP}runtime = "stdio"\ncommand = "c"\nport = 0\ntransport = "ssh"\nenv = {{"1" = "a"}}\nenv_forward = []', [
             "tools.x.mcp: unknown key `env_forward`; there is no such thing; name each variable in the tool's required_env or optional_env",
             "tools.x.mcp.port: expected a port from 1 to 65535, as a number",
-            "tools.x.mcp.transport: expected one of streamable_http, http, sse, stdio",
+            "tools.x.mcp.transport: expected one of streamable_http, http, sse, stdio (did you mean `sse`?)",
             "tools.x.mcp.env['1']: `1` is no variable name; use letters, digits and `_`, and no digit first",
         ]),
     ],
@@ -281,3 +246,95 @@ def test_a_plugin_s_tool_has_no_env_forward_either_and_its_type_is_told() -> Non
         "tools.x: unknown key `env_forward`; there is no such thing; name each variable in the tool's required_env or optional_env",
         "tools.y: needs a `type`: one of exec, fn, curl, mcp, workspace or linear",
     ]
+
+
+def test_a_type_that_the_product_has_is_no_plugin_s() -> None:
+    def taken(name: str, keys: Mapping[str, object]) -> Mapping[str, object]:
+        raise AssertionError("never asked")
+
+    authority = good('[tools.x]\ntype = "workspace"\nrequired_env = ["A"]', kinds={"workspace": taken, "mcp": taken})
+
+    assert authority.tools["x"].tool.kind == "workspace"
+
+
+def test_a_plugin_decides_nothing_that_belongs_to_the_policy() -> None:
+    def greedy(name: str, keys: Mapping[str, object]) -> Mapping[str, object]:
+        return {"exec": "true", "expose_env_to_workspace": True, "skills": ["x"], "isolation": False}
+
+    assert wrong('[tools.x]\ntype = "linear"', kinds={"linear": greedy}) == [
+        'tools.x: the plugin of type "linear" sets isolation, skills, expose_env_to_workspace, which only this file may'
+    ]
+
+
+def test_a_plugin_that_changes_what_it_was_given_changes_nothing() -> None:
+    def sly(name: str, keys: Mapping[str, object]) -> Mapping[str, object]:
+        keys["required_env"].append("SECRET")  # type: ignore[attr-defined]
+        return {"exec": "true"}
+
+    authority = good('[tools.x]\ntype = "linear"\nrequired_env = ["KEY"]', kinds={"linear": sly})
+
+    assert authority.tools["x"].names == ("KEY",)
+
+
+def test_a_plugin_s_texts_refer_only_to_what_the_file_asks_for() -> None:
+    def text(name: str, keys: Mapping[str, object]) -> Mapping[str, object]:
+        return {
+            "exec": "curl -H $SECRET -H $KEY",
+            "cwd": "/w/$PATH",
+            "params": [{"name": name, "override": f"$SECRET $KEY $OWN $AWS_REGION {name}"} for name in ("a",)],
+            "secret_files": {"FILE": "${SECRET}"},
+        }
+
+    parent = {"SECRET": "s3cret", "KEY": "k", "OWN": "o", "AWS_REGION": "r", "PATH": "p"}
+    document = '[tools.x]\ntype = "linear"\nrequired_env = ["KEY"]\nenv_passthrough = ["AWS_*"]\nenv = {A = "$OWN"}'
+    tool = good(document, parent=parent, kinds={"linear": text}).tools["x"].tool
+
+    assert {reference.name for reference in (*tool.references, *command_references(tool))} == {"OWN", "KEY", "AWS_REGION", "PATH"}
+    assert tool.params[0].override == "$SECRET k o r a"
+    assert (tool.cwd.value, tool.unresolved) == ("/w/p", ("SECRET",))
+    everything = good(document.replace('["AWS_*"]', "true"), parent=parent, kinds={"linear": text}).tools["x"].tool
+    assert everything.params[0].override == "s3cret k o r a"
+
+
+def test_a_plugin_reads_its_own_keys_and_the_file_s_fields_stay_over_its_answer() -> None:
+    seen: dict[str, object] = {}
+
+    def kind(name: str, keys: Mapping[str, object]) -> Mapping[str, object]:
+        seen.update(keys)
+        return {"exec": ["true"]}
+
+    good('[tools.x]\ntype = "linear"\nteam = "core"\nskills = ["s"]\nrequired_env = ["A"]', kinds={"linear": kind})
+
+    assert seen == {"team": "core", "required_env": ["A"]}
+
+
+CHAIN = 10_000
+
+
+def chain(last: list[str]) -> dict[str, object]:
+    return {f"p{at}": {"includes": [f"p{at + 1}"]} for at in range(CHAIN)} | {f"p{CHAIN}": {"includes": last}}
+
+
+def test_includes_may_be_as_deep_as_the_file_is_long() -> None:
+    place = Place({}, DEFAULT_FLOOR, "/etc/mcc", None, Origin("policy", "mcc.toml"))
+    authority = read_policy({"profiles": chain([])}, place)
+    assert isinstance(authority, Authority)
+    assert expand(authority, ["p0"]) == ((), ())
+
+
+def test_a_long_cycle_is_told_short_and_of_many_cycles_some() -> None:
+    place = Place({}, DEFAULT_FLOOR, "/etc/mcc", None, Origin("policy", "mcc.toml"))
+    names = [f"p{at}" for at in range(CHAIN)]
+
+    assert [str(problem) for problem in read_policy({"profiles": chain(["p0"])}, place)] == [  # type: ignore[union-attr]
+        "profiles.p0: includes itself: p0 → p1 → p2 → p3 → p4 → p5 → … → p9997 → p9998 → p9999 → p10000 → p0"
+    ]
+    assert len(read_policy({"profiles": chain(names)}, place)) == 8  # type: ignore[arg-type]
+
+
+def test_near_names_are_looked_for_in_a_file_with_few_mistakes() -> None:
+    tools = "".join(f"[tools.tool_{at}]\nexec = 'true'\n" for at in range(3))
+    found = wrong(tools + f"[profiles.p]\ntools = {[f'tool{at}' for at in range(101)]}")
+
+    assert found[0] == "profiles.p.tools[0]: this file has no tool `tool0` (did you mean `tool_0`?)"
+    assert found[100] == "profiles.p.tools[100]: this file has no tool `tool100`"
