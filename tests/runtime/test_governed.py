@@ -15,6 +15,7 @@ from mcc_jupyter.runtime import policy_files
 from mcc_jupyter.runtime.checks import check_profile
 from mcc_jupyter.runtime.governed import Governed
 from mcc_jupyter.runtime.identity import Identity
+from mcc_jupyter.runtime.launcher import Exit
 from mcc_jupyter.runtime.policy_search import Start
 from mcc_jupyter.runtime.toolbox import Toolbox
 
@@ -646,6 +647,31 @@ def test_an_operators_tool_that_runs_nothing_says_so(make: Make) -> None:
 def test_a_profile_is_text() -> None:
     assert check_profile("dev") == "dev"
     assert refusal(lambda: check_profile(3)) == "ArgumentError: use: a profile is text, like `dev`, and not of type int"
+
+
+def test_a_tool_with_an_env_file_comes_and_goes(make: Make) -> None:
+    text = POLICY.replace('type = "workspace"', 'type = "linear"\nexpose_env_to_workspace = true').replace("[tools.vpn]", '[tools.vpn]\nenv_file = "vpn.env"')
+    kind = lambda name, keys: {"exec": "x"}  # noqa: E731
+    ruled = make(text, {}, types=lambda names: {"linear": kind})
+    (ruled.folder / "vpn.env").write_text("VPN_KEY=")
+    assert ruled.governed.exposed() == ()
+    (ruled.folder / "vpn.env").write_text("VPN_KEY=x")
+    assert ruled.governed.exposed() == ("VPN_KEY",)
+
+
+def test_what_a_failed_tool_mentions_is_not_advised_where_the_file_forbids_it(make: Make) -> None:
+    def fails(request: object, stdout: Callable[[bytes], None], stderr: Callable[[bytes], None]) -> Exit:
+        stderr(b"set GITHUB_TOKEN or AWS_REGION\n")
+        return Exit(code=1)
+
+    ruled = make()
+    ruled.box._launcher = FakeLauncher(fails)  # type: ignore[assignment]
+    ruled.variables |= {"GITHUB_TOKEN": MARK, "AWS_REGION": "eu"}
+    ruled.declare("{name: t, exec: x}")
+    assert ruled.box.call("t").notes == (
+        "mentions GITHUB_TOKEN, which exists here and is not granted; mcc.toml does not grant it to cells; who keeps the file can add it to `[grants] allow`",
+        "mentions AWS_REGION, which exists here and is not granted; to grant it add `optional_env: [AWS_REGION]`",
+    )
 
 
 # Without a policy file
