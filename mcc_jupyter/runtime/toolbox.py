@@ -60,7 +60,7 @@ class Toolbox:
     """The tools of one kernel or process. Safe to use from several threads.
 
     *parent* gives the current snapshot of the environment; *place* names it in reports ("this kernel"). *floor* are the
-    deployment's floor names. *identity* is who calls; by default the local OS user. *governed*: an operator's policy file.
+    deployment's floor names. *identity* is who calls, by default the local OS user. *governed*: a policy file's say.
     """
 
     def __init__(
