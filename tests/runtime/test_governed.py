@@ -220,8 +220,9 @@ def test_the_operators_tools_cannot_be_removed_or_replaced(make: Make) -> None:
     mine = ruled.box.registry.find("mine")
     from dataclasses import replace
 
-    ruled.box.registry.replace(replace(linear, passthrough=True))
-    assert ruled.box.registry.find("linear") is linear
+    for other in (replace(linear, passthrough=True), replace(linear, params=()), replace(linear, description="mine")):
+        ruled.box.registry.replace(other)
+        assert ruled.box.registry.find("linear") is linear
     assert not ruled.governed.ready(mine)
     assert not ruled.governed.ready(replace(linear, groups=("x",)))
     assert ruled.box.remove("mine") is mine
@@ -275,6 +276,7 @@ def test_a_missing_variable_is_told_where_it_has_to_be_set(make: Make) -> None:
         ({"exec": "x", "required_env": ["AWS_REGION"]}, None),
         ({"exec": "x", "required_env": ["AWS_SECRET_KEY"]}, "not granted by mcc.toml: AWS_SECRET_KEY"),
         ({"exec": "echo $GITHUB_TOKEN"}, "not granted by mcc.toml: GITHUB_TOKEN"),
+        ({"exec": "echo $GITHUB_TOKEN", "env_passthrough": ["GITHUB_*"]}, "not granted by mcc.toml: GITHUB_TOKEN"),
         ({"exec": "x", "env": {"A": "$GITHUB_TOKEN"}}, "not granted by mcc.toml: GITHUB_TOKEN"),
         ({"exec": "x", "secret_files": {"A": "$GITHUB_TOKEN"}}, "not granted by mcc.toml: GITHUB_TOKEN"),
         ({"exec": "x", "params": [{"name": "p", "override": "$GITHUB_TOKEN"}]}, "not granted by mcc.toml: GITHUB_TOKEN"),
@@ -291,7 +293,7 @@ def test_a_cells_own_tool_gets_what_the_file_lets_cells_ask_for(document: dict[s
     assert report.notice == (notice and f"Tool 't' is unavailable; {notice}")
     got = {row.variable for row in report.rows if row.state == "set"}
     assert not got & {"AWS_SECRET_KEY", "GITHUB_TOKEN", "A"}
-    if document.get("env_passthrough"):
+    if document.get("env_passthrough") is True:
         assert {"AWS_REGION", "LINEAR_API_KEY", "VPN_KEY"} <= got
 
 
@@ -391,16 +393,22 @@ def test_narrowing_ends_what_waits_and_reaches_a_map_under_way(make: Make) -> No
     told: list[str] = []
     first = ruled.governed._narrowed
     ruled.governed._narrowed = lambda: (told.append("narrowed"), first())  # type: ignore[assignment,func-returns-value]
-    seen = []
 
-    def progress(done: int) -> None:
-        seen.append(done)
+    def narrows(request: object, stdout: object, stderr: object) -> Exit:
         ruled.governed.use(["small"])
+        return Exit(code=0)
 
-    outcomes = ruled.box.map("linear", [{}, {}, {}], workers=1, progress=progress)
+    ruled.box._launcher = FakeLauncher(narrows)  # type: ignore[assignment,arg-type]
+    outcomes = ruled.box.map("linear", [{}, {}, {}], workers=1)
     assert [outcome.ok for outcome in outcomes] == [True, False, False]
     assert str(outcomes[1].failure).startswith("did not start: Tool 'linear' is unavailable; not granted")
     assert told == ["narrowed"]
+    ruled.rewrite(('allow = ["AWS_*", "REGION"]', 'allow = ["AWS_*"]'))
+    assert ruled.listed == ["query"]
+    assert told == ["narrowed", "narrowed"]
+    ruled.rewrite()
+    assert ruled.listed == ["query"]
+    assert told == ["narrowed", "narrowed"]
 
 
 def test_an_outcome_that_was_kept_is_not_given_after_a_narrowing(make: Make) -> None:
@@ -655,8 +663,14 @@ def test_a_tool_with_an_env_file_comes_and_goes(make: Make) -> None:
     ruled = make(text, {}, types=lambda names: {"linear": kind})
     (ruled.folder / "vpn.env").write_text("VPN_KEY=")
     assert ruled.governed.exposed() == ()
+    ruled.variables["VPN_KEY"] = MARK
+    ruled.declare({"name": "mine", "exec": "x", "required_env": ["VPN_KEY"]})
+    assert not ruled.box.is_available(ruled.box.registry.find("mine"))
     (ruled.folder / "vpn.env").write_text("VPN_KEY=x")
     assert ruled.governed.exposed() == ("VPN_KEY",)
+    assert ruled.box.is_available(ruled.box.registry.find("mine"))
+    (ruled.folder / "vpn.env").write_text("VPN_KEY=")
+    assert not ruled.box.is_available(ruled.box.registry.find("mine"))
 
 
 def test_what_a_failed_tool_mentions_is_not_advised_where_the_file_forbids_it(make: Make) -> None:
