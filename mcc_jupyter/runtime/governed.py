@@ -17,7 +17,7 @@ from ..core import authority as core
 from ..core.authority import Access, Authority, PolicyTool, Workspace
 from ..core.cap import Cap
 from ..core.errors import PolicyError, Problem, ToolUnavailable
-from ..core.names import any_of
+from ..core.names import any_of, is_reserved
 from ..core.report import printable
 from ..core.resolution import Reason, Resolution
 from ..core.standing import Granted, Standing
@@ -57,6 +57,8 @@ class Governed:
         self._access = self._granted_by(first)
         self._off = {name for name, item in first.tools.items() if not item.enabled}
         self._own = {name: first.tools[name].tool for name in self._access.tools}
+        self._settled: dict[str, bool] = {}
+        """Whether tools are available, where nothing can change that: a workspace may have hundreds."""
         self._lookup: dict[str, Tool] = {}
         self._index()
         folders = (os.path.realpath(os.path.dirname(path) or "."), *jupyter_folders(start.environment))
@@ -163,7 +165,13 @@ class Governed:
         name = item.tool.name
         if name in self._off or not item.enabled or self._resolve is None:
             return False
-        return self._resolve(self._own[name]).available
+        if name not in self._settled:
+            tool = self._own[name]
+            available = self._resolve(tool).available
+            if not _may_come_and_go(tool):
+                self._settled[name] = available
+            return available
+        return self._settled[name]
 
     def _not_granted(self, name: str) -> Reason:
         if name in self._access.dropped:
@@ -335,6 +343,12 @@ class Governed:
         if folder is not None and (os.path.realpath(folder).rstrip("/") + "/").startswith(above):
             return os.path.relpath(os.path.realpath(self.path), os.path.realpath(folder))
         return f"~{self.path[len(home) :]}" if len(home) > 1 and self.path.startswith(home + "/") else self.path
+
+
+def _may_come_and_go(tool: Tool) -> bool:
+    """Whether the tool's availability depends on more than the environment of the start."""
+    given = any(is_reserved(grant.child) for grant in tool.required_env)  # by the session
+    return bool(tool.env_files) or given or "public" not in tool.groups
 
 
 def _switched_on(item: PolicyTool) -> PolicyTool:

@@ -60,7 +60,7 @@ class Toolbox:
     """The tools of one kernel or process. Safe to use from several threads.
 
     *parent* gives the current snapshot of the environment; *place* names it in reports ("this kernel"). *floor* are the
-    deployment's floor names. *identity* is who calls; by default the local OS user.
+    deployment's floor names. *identity* is who calls, by default the local OS user. *governed*: a policy file's say.
     """
 
     def __init__(
@@ -77,7 +77,6 @@ class Toolbox:
         self.parent = parent
         self.place = place
         self.governed = governed or Ungoverned()
-        """What an operator's policy file lets this toolbox do (SPEC 9)."""
         self.floor = self.governed.floor or floor
         self.identity = identity or Identity(local_user())
         self._secrets = KnownSecrets()
@@ -410,6 +409,7 @@ class Toolbox:
             notes=lambda: (*plan.notes, *resolved.notes(redactor.skipped)),
             report=lambda: self._report(resolved),
             timeout=timeout,
+            cap=resolved.terms.cap,
         )
         path = None if spill is None else check_spill(tool.name, spill, resolved.parent.get("HOME"))
         with nullcontext() if path is None else Spill(tool.name, path) as files:

@@ -15,6 +15,7 @@ from mcc_jupyter.runtime import policy_files
 from mcc_jupyter.runtime.checks import check_profile
 from mcc_jupyter.runtime.governed import Governed
 from mcc_jupyter.runtime.identity import Identity
+from mcc_jupyter.runtime.launcher import Exit
 from mcc_jupyter.runtime.policy_search import Start
 from mcc_jupyter.runtime.toolbox import Toolbox
 
@@ -219,8 +220,9 @@ def test_the_operators_tools_cannot_be_removed_or_replaced(make: Make) -> None:
     mine = ruled.box.registry.find("mine")
     from dataclasses import replace
 
-    ruled.box.registry.replace(replace(linear, passthrough=True))
-    assert ruled.box.registry.find("linear") is linear
+    for other in (replace(linear, passthrough=True), replace(linear, params=()), replace(linear, description="mine")):
+        ruled.box.registry.replace(other)
+        assert ruled.box.registry.find("linear") is linear
     assert not ruled.governed.ready(mine)
     assert not ruled.governed.ready(replace(linear, groups=("x",)))
     assert ruled.box.remove("mine") is mine
@@ -274,6 +276,7 @@ def test_a_missing_variable_is_told_where_it_has_to_be_set(make: Make) -> None:
         ({"exec": "x", "required_env": ["AWS_REGION"]}, None),
         ({"exec": "x", "required_env": ["AWS_SECRET_KEY"]}, "not granted by mcc.toml: AWS_SECRET_KEY"),
         ({"exec": "echo $GITHUB_TOKEN"}, "not granted by mcc.toml: GITHUB_TOKEN"),
+        ({"exec": "echo $GITHUB_TOKEN", "env_passthrough": ["GITHUB_*"]}, "not granted by mcc.toml: GITHUB_TOKEN"),
         ({"exec": "x", "env": {"A": "$GITHUB_TOKEN"}}, "not granted by mcc.toml: GITHUB_TOKEN"),
         ({"exec": "x", "secret_files": {"A": "$GITHUB_TOKEN"}}, "not granted by mcc.toml: GITHUB_TOKEN"),
         ({"exec": "x", "params": [{"name": "p", "override": "$GITHUB_TOKEN"}]}, "not granted by mcc.toml: GITHUB_TOKEN"),
@@ -290,7 +293,7 @@ def test_a_cells_own_tool_gets_what_the_file_lets_cells_ask_for(document: dict[s
     assert report.notice == (notice and f"Tool 't' is unavailable; {notice}")
     got = {row.variable for row in report.rows if row.state == "set"}
     assert not got & {"AWS_SECRET_KEY", "GITHUB_TOKEN", "A"}
-    if document.get("env_passthrough"):
+    if document.get("env_passthrough") is True:
         assert {"AWS_REGION", "LINEAR_API_KEY", "VPN_KEY"} <= got
 
 
@@ -390,16 +393,22 @@ def test_narrowing_ends_what_waits_and_reaches_a_map_under_way(make: Make) -> No
     told: list[str] = []
     first = ruled.governed._narrowed
     ruled.governed._narrowed = lambda: (told.append("narrowed"), first())  # type: ignore[assignment,func-returns-value]
-    seen = []
 
-    def progress(done: int) -> None:
-        seen.append(done)
+    def narrows(request: object, stdout: object, stderr: object) -> Exit:
         ruled.governed.use(["small"])
+        return Exit(code=0)
 
-    outcomes = ruled.box.map("linear", [{}, {}, {}], workers=1, progress=progress)
+    ruled.box._launcher = FakeLauncher(narrows)  # type: ignore[assignment,arg-type]
+    outcomes = ruled.box.map("linear", [{}, {}, {}], workers=1)
     assert [outcome.ok for outcome in outcomes] == [True, False, False]
     assert str(outcomes[1].failure).startswith("did not start: Tool 'linear' is unavailable; not granted")
     assert told == ["narrowed"]
+    ruled.rewrite(('allow = ["AWS_*", "REGION"]', 'allow = ["AWS_*"]'))
+    assert ruled.listed == ["query"]
+    assert told == ["narrowed", "narrowed"]
+    ruled.rewrite()
+    assert ruled.listed == ["query"]
+    assert told == ["narrowed", "narrowed"]
 
 
 def test_an_outcome_that_was_kept_is_not_given_after_a_narrowing(make: Make) -> None:
@@ -646,6 +655,37 @@ def test_an_operators_tool_that_runs_nothing_says_so(make: Make) -> None:
 def test_a_profile_is_text() -> None:
     assert check_profile("dev") == "dev"
     assert refusal(lambda: check_profile(3)) == "ArgumentError: use: a profile is text, like `dev`, and not of type int"
+
+
+def test_a_tool_with_an_env_file_comes_and_goes(make: Make) -> None:
+    text = POLICY.replace('type = "workspace"', 'type = "linear"\nexpose_env_to_workspace = true').replace("[tools.vpn]", '[tools.vpn]\nenv_file = "vpn.env"')
+    kind = lambda name, keys: {"exec": "x"}  # noqa: E731
+    ruled = make(text, {}, types=lambda names: {"linear": kind})
+    (ruled.folder / "vpn.env").write_text("VPN_KEY=")
+    assert ruled.governed.exposed() == ()
+    ruled.variables["VPN_KEY"] = MARK
+    ruled.declare({"name": "mine", "exec": "x", "required_env": ["VPN_KEY"]})
+    assert not ruled.box.is_available(ruled.box.registry.find("mine"))
+    (ruled.folder / "vpn.env").write_text("VPN_KEY=x")
+    assert ruled.governed.exposed() == ("VPN_KEY",)
+    assert ruled.box.is_available(ruled.box.registry.find("mine"))
+    (ruled.folder / "vpn.env").write_text("VPN_KEY=")
+    assert not ruled.box.is_available(ruled.box.registry.find("mine"))
+
+
+def test_what_a_failed_tool_mentions_is_not_advised_where_the_file_forbids_it(make: Make) -> None:
+    def fails(request: object, stdout: Callable[[bytes], None], stderr: Callable[[bytes], None]) -> Exit:
+        stderr(b"set GITHUB_TOKEN or AWS_REGION\n")
+        return Exit(code=1)
+
+    ruled = make()
+    ruled.box._launcher = FakeLauncher(fails)  # type: ignore[assignment]
+    ruled.variables |= {"GITHUB_TOKEN": MARK, "AWS_REGION": "eu"}
+    ruled.declare("{name: t, exec: x}")
+    assert ruled.box.call("t").notes == (
+        "mentions GITHUB_TOKEN, which exists here and is not granted; mcc.toml does not grant it to cells; who keeps the file can add it to `[grants] allow`",
+        "mentions AWS_REGION, which exists here and is not granted; to grant it add `optional_env: [AWS_REGION]`",
+    )
 
 
 # Without a policy file
