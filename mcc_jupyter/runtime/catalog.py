@@ -36,8 +36,8 @@ class ToolFile:
 
     def document(self) -> object:
         """What the file holds, as plain data; raises ``DeclarationError``."""
-        if self.path.endswith((".toml", ".json")):
-            text = "this version loads YAML files only; policy files and MCP client files are not supported"
+        if self.path.endswith(".json"):
+            text = "this version loads YAML files and policy files; MCP client files are not supported"
             raise DeclarationError(Problem(self.written, text))
         text = text_file(self.written, self.path)
         try:

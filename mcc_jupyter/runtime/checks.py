@@ -14,6 +14,13 @@ def check_name(name: object) -> str:
     raise ArgumentError(f"a tool's name is text, like `query`, and not of type {type(name).__name__}")
 
 
+def check_profile(name: object) -> str:
+    """*name*, if it is text."""
+    if isinstance(name, str):
+        return name
+    raise ArgumentError(f"use: a profile is text, like `dev`, and not of type {type(name).__name__}")
+
+
 def check_path(path: object, *, verb: str = "load") -> None:
     """A path to load, or to compare with, is text that a file can have for its name."""
     if not isinstance(path, str):

@@ -20,6 +20,12 @@ class Identity:
         """The groups as ``policy.resolve`` takes them."""
         return None if self.groups is None else frozenset(self.groups)
 
+    @property
+    def statement(self) -> str:
+        """What a footer says of it (SPEC 6.6)."""
+        groups = "all groups" if self.groups is None else f"groups {', '.join(self.groups) or 'none'}"
+        return f"Identity: the local user, {groups}, by its own statement."
+
     def entries(self) -> dict[str, object]:
         """The reserved keys and their values, as a tool sees them."""
         groups = ["admin"] if self.groups is None else list(self.groups)

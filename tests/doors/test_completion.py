@@ -142,9 +142,9 @@ def test_the_older_question_has_the_same_answer(shell: InteractiveShell) -> None
 
 
 def test_a_shell_without_a_completer_needs_none() -> None:
-    from mcc_jupyter.doors.ipython import completion
+    from mcc_jupyter.doors import ipython
 
     bare = type("Bare", (), {})()
-    completion.add(bare)
-    completion.remove(bare)
+    ipython.add_matcher(bare)
+    ipython.remove_matcher(bare)
     assert vars(bare) == {}

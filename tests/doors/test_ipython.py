@@ -160,7 +160,7 @@ def added(shell: InteractiveShell) -> dict[str, list[str]]:
 
 
 LOADED = {
-    "line": ["mcc_call", "mcc_diff", "mcc_env", "mcc_guard", "mcc_load", "mcc_probe", "mcc_session", "mcc_tools"],
+    "line": ["mcc_call", "mcc_diff", "mcc_env", "mcc_guard", "mcc_load", "mcc_policy", "mcc_probe", "mcc_session", "mcc_skills", "mcc_tools", "mcc_use"],
     "cell": ["mcc_sh", "mcc_tool"],
     "registry": ["MccMagics"],
     "configurables": ["MccMagics"],

@@ -1,59 +1,15 @@
-"""Completion on the lines of our magics: tools, parameters, options, session keys."""
+"""What may stand on the lines of our magics: tools, parameters, options, session keys, profiles, skills."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...runtime.guard import guarded
 
 if TYPE_CHECKING:
-    from IPython.core.completer import CompletionContext
-    from IPython.core.interactiveshell import InteractiveShell
-
     from ...runtime.toolbox import Toolbox
-
-_MATCHER = "mcc_jupyter"
-
-
-def add(shell: InteractiveShell) -> None:
-    """Registers the matcher, where the shell has a completer."""
-    completer = getattr(shell, "Completer", None)
-    if completer is not None:
-        completer.custom_matchers.append(_matcher(shell))
-
-
-def remove(shell: InteractiveShell) -> None:
-    """Takes the matcher back."""
-    completer = getattr(shell, "Completer", None)
-    if completer is not None:
-        completer.custom_matchers[:] = [
-            matcher for matcher in completer.custom_matchers if getattr(matcher, "matcher_identifier", "") != _MATCHER
-        ]
-
-
-def _matcher(shell: InteractiveShell) -> Any:
-    from IPython.core.completer import SimpleCompletion, context_matcher
-
-    @context_matcher(identifier=_MATCHER, priority=100)  # type: ignore[untyped-decorator]
-    def complete(context: CompletionContext) -> Any:
-        before = context.line_with_cursor[: context.cursor_position].lstrip()
-        ours = before.startswith("%mcc_") or (before.startswith("%%mcc_") and context.cursor_line == 0)
-        if not ours or " " not in before:
-            return {"completions": [], "suppress": False}
-        from .magics import toolbox_of
-
-        token = before[before.rindex(" ") + 1 :]
-        found = [word for word in candidates(before, toolbox_of(shell)) if word.startswith(token)]
-        return {
-            "completions": [SimpleCompletion(text=word, type="mcc") for word in found],
-            "matched_fragment": token,
-            "suppress": bool(found),
-        }
-
-    return complete
-
 
 @guarded
 def candidates(before: str, toolbox: Toolbox) -> Iterable[str]:
@@ -80,6 +36,10 @@ def candidates(before: str, toolbox: Toolbox) -> Iterable[str]:
             return ["set", "get", "del", "list", "clear"] if first else toolbox.session
         case "%mcc_guard":
             return ["on", "off", "status"] if first else ()
+        case "%mcc_use":
+            return [profile for profile in toolbox.governed.profiles if profile not in words[:-1]]
+        case "%mcc_skills" if first:
+            return sorted(toolbox.governed.skill_names())
         case "%%mcc_tool":
             return [option.flag for option in TOOL_OPTIONS]
         case "%%mcc_sh":
