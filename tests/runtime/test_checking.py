@@ -94,8 +94,8 @@ def test_what_the_system_does_not_let_us_read_is_said(tmp_path: Path, monkeypatc
     (tmp_path / "x.py").write_text("x")
     real = os.scandir
 
-    def scandir(path: str) -> Any:
-        if path.endswith("sub"):
+    def scandir(path: Any) -> Any:
+        if str(path).endswith("sub"):
             raise PermissionError(13, "Permission denied", path)
         return real(path)
 
