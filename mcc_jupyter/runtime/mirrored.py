@@ -1,7 +1,7 @@
 """The file in which a kernel mirrors its registry → a ``Manifest`` for a process beside it (SPEC 13.2).
 
-1. A file is believed while the process that wrote it lives: its pid *and* the mark of its start. A stale file is removed.
-2. A file is parsed again only when it has changed. What cannot be read counts as not there: its writer replaces it whole.
+1. A file is believed while the process that wrote it lives: its pid and the mark of its start. A stale one is removed.
+2. A file is parsed again only when it has changed. What cannot be read counts as not there.
 """
 
 from __future__ import annotations

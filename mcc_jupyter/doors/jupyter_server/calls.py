@@ -13,7 +13,7 @@ import json
 import time
 import uuid
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
@@ -120,7 +120,7 @@ class Call:
 
     # ---- those who follow
 
-    async def follow(self) -> AsyncIterator[Event]:
+    async def follow(self) -> AsyncGenerator[Event]:
         """The events from the oldest that is kept to the last. What was taken is taken once the next is asked for."""
         first, self._first = self._first, None
         follower = first or Follower(self._pieces[0].seq - 1 if self._pieces else self._last)
@@ -252,7 +252,14 @@ class Calls:
         return sum(not call.ended for call in self._calls.values())
 
     async def begin(
-        self, kernel: Kernel, tool: str, person: Person, arguments: Mapping[str, object], timeout: object, *, followed: bool
+        self,
+        kernel: Kernel,
+        tool: str,
+        person: Person,
+        arguments: Mapping[str, object],
+        timeout: object = None,
+        *,
+        followed: bool = False,
     ) -> Call:
         """Begins a call and waits until the kernel has taken it on. Raises ``ApiError``.
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jupyter_client.provisioning import LocalProvisioner
+from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from jupyter_core.utils import ensure_async
 
 from ... import __version__
@@ -53,10 +53,8 @@ class Kernels:
 
     async def visible(self, handler: Any) -> list[Kernel]:
         """All kernels that the user of *handler* may read."""
-        found = []
-        for kernel_id in sorted(self._manager.list_kernel_ids()):
-            if await self._allowed(handler, kernel_id, "read"):
-                found.append(self._kernel(kernel_id))
+        ids = sorted(self._manager.list_kernel_ids())
+        found = [self._kernel(one) for one in ids if await self._allowed(handler, one, "read")]
         return [kernel for kernel in found if kernel is not None]
 
     async def find(self, handler: Any, kernel_id: str, action: str) -> Kernel:
@@ -104,14 +102,20 @@ class Kernels:
         return fresh
 
     async def ask(
-        self, kernel_id: str, op: str, buffers: Sequence[bytes] = (), *, seconds: float | None = None, **content: object
+        self,
+        kernel_id: str,
+        op: str,
+        content: Mapping[str, Any] | None = None,
+        buffers: Sequence[bytes] = (),
+        *,
+        seconds: float | None = None,
     ) -> tuple[Mapping[str, Any], Sequence[Any]]:
         """A request of the server itself, not of a user. Raises ``ApiError``."""
         kernel = self._kernel(kernel_id)
         if kernel is None:
             raise unknown_kernel()
         await self._running(kernel)
-        return await (await self.link(kernel)).ask(seconds or self.seconds, op, buffers, **content)
+        return await (await self.link(kernel)).ask(seconds or self.seconds, op, content, buffers)
 
     async def forget_the_gone(self) -> None:
         """Closes conversations with kernels that are no more."""
@@ -161,7 +165,7 @@ def check_version(manifest: Manifest) -> None:
         where = f"the kernel has mcc_jupyter {_told(manifest.package)}, too old for the server's {__version__}"
         raise ApiError(422, "kernel-too-old", f"{where}; upgrade it where the kernel runs and restart the kernel")
     if manifest.format != FORMAT:
-        where = f"the kernel has mcc_jupyter {_told(manifest.package)}, which the server's {__version__} does not understand"
+        where = f"the server's mcc_jupyter {__version__} does not understand the kernel's {_told(manifest.package)}"
         raise ApiError(422, "kernel-too-new", f"{where}; install the same version on both sides")
 
 

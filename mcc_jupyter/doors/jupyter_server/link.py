@@ -1,6 +1,6 @@
 """Requests → one kernel's control channel → its replies (SPEC 13.2).
 
-1. The client has an identity of its own: with the manager's it would take over the answers to the server's own requests.
+1. The client has an identity of its own: with the manager's it would take over answers to the server's own requests.
 2. One channel a kernel; a reply is handed to whoever sent the message it answers.
 3. Nothing waits for ever: a question has a time, and a call ends when its kernel does.
 """
@@ -60,7 +60,9 @@ class Link:
         """Whether the kernel still is the process that this conversation is with."""
         return not self.ended and self._process == process_of(self._manager)
 
-    async def ask(self, seconds: float, op: str, buffers: Sequence[bytes] = (), **content: object) -> tuple[Content, Any]:
+    async def ask(
+        self, seconds: float, op: str, content: Content | None = None, buffers: Sequence[bytes] = ()
+    ) -> tuple[Content, Sequence[Any]]:
         """The one reply to a request: its content and its buffers. Raises ``ApiError``."""
         answer: asyncio.Future[tuple[Content, Any]] = asyncio.get_running_loop().create_future()
 
@@ -72,7 +74,7 @@ class Link:
             if not answer.done():
                 answer.set_exception(error)
 
-        sent = await self._send({"op": op, **content}, listen, fail, buffers)
+        sent = await self._send({**(content or {}), "op": op}, listen, fail, buffers)
         try:
             async with asyncio.timeout(seconds):
                 reply, parts = await answer
@@ -228,7 +230,7 @@ class Link:
             return True
 
     async def _live(self) -> None:
-        """Tells the kernel that its calls are still wanted; one that does not know them is not the one that had them."""
+        """Tells the kernel that its calls are still wanted; one that does not know them is not the one they ran in."""
         while True:
             await asyncio.sleep(_SIGN_OF_LIFE)
             for number, call in list(self._calls.items()):

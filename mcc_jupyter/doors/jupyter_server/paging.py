@@ -32,7 +32,7 @@ def limit_of(text: str | None) -> int:
 def page(
     items: Sequence[Item], key: Callable[[Item], str], *, limit: int, cursor: str | None, newest_first: bool = False
 ) -> tuple[list[Item], str | None]:
-    """Up to *limit* of *items* after *cursor* in the order of their keys, and the cursor of the next page if there is one.
+    """Up to *limit* of *items* after *cursor* in the order of their keys, and the cursor of the next page.
 
     Raises ``ApiError`` (422) for a cursor that no page gave.
     """

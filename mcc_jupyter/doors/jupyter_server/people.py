@@ -3,7 +3,7 @@
 1. Groups come from the configured mapping, else from the user model of JupyterHub.
 2. With neither, and if the server lets every user do everything (Jupyter's default), a user has all groups: whoever may
    run any code in a kernel is not held back by a group. Otherwise the user has none.
-3. A shared token or password names nobody: Jupyter's random "anonymous" names count as the user of the server's process.
+3. A shared token or password names nobody: Jupyter's random "anonymous" names count as the user who runs the server.
 """
 
 from __future__ import annotations
