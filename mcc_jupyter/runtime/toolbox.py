@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -157,6 +157,10 @@ class Toolbox:
         tools = list(self.registry)
         reports = [self._report(self._resolve(tool)) for tool in tools[:MATRIX_TOOLS]]
         return matrix(reports, more=max(0, len(tools) - MATRIX_TOOLS), footer=self._footer())
+
+    def reports(self) -> Iterator[tuple[Tool, Report]]:
+        """Every tool with its report, as far as can be seen without reading a pipe."""
+        return ((tool, self._report(self._resolve(tool, pipes=False))) for tool in self.registry)
 
     def available(self, name: str) -> Tool:
         """The tool as the next call would use it; raises ``UnknownTool``, ``ToolUnavailable``, ``DeclarationError``."""

@@ -81,8 +81,8 @@ def text(events: list[dict[str, Any]], stream: str = "stdout") -> str:
 def started(environment: dict[str, str], folder: Path, name: str = "kernel", **options: Any) -> KernelManager:
     """A kernel in *folder* whose standard error is the file ``<name>.log``."""
     manager = KernelManager(connection_file=str(folder / f"{name}.json"))
-    with (folder / f"{name}.log").open("ab") as log:
-        manager.start_kernel(env=environment, cwd=str(folder), stderr=log, **options)
+    manager.log_of_kernel = (folder / f"{name}.log").open("ab")  # a restart writes there, too
+    manager.start_kernel(env=environment, cwd=str(folder), stderr=manager.log_of_kernel, **options)
     return manager
 
 
@@ -117,3 +117,4 @@ def ended(manager: KernelManager) -> None:
     if manager.has_kernel:
         manager.shutdown_kernel(now=True)
     manager.cleanup_resources()
+    manager.log_of_kernel.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from . import completion, control
+from . import completion, control, publish
 from .magics import MccMagics
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ _GUARD_LEFT = "_mcc_guard_left"
 
 
 def load(shell: InteractiveShell) -> None:
-    """Adds the magics, the completer, the control channel's door and the hook that forgets tools of edited cells.
+    """Adds the magics, the completer, the control channel's door and what follows each cell.
 
     Nothing else is imported yet.
     """
@@ -29,6 +29,7 @@ def load(shell: InteractiveShell) -> None:
     shell.events.register("post_run_cell", magics.forget_left)
     completion.add(shell)
     control.add(shell)
+    publish.add(shell)
     magics.start_guard(again=vars(shell).pop(_GUARD_LEFT, None) == shell.execution_count)
 
 
@@ -52,3 +53,4 @@ def unload(shell: InteractiveShell) -> None:
                     shell.events.unregister("post_run_cell", hook)
     completion.remove(shell)
     control.remove(shell)
+    publish.remove(shell)

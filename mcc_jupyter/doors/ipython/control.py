@@ -55,10 +55,13 @@ class Control:
     def desk(self) -> Desk:
         if self._desk is None:
             from ...runtime.desk import Desk
+            from . import publish
             from .magics import toolbox_of
 
             shell = self._shell
-            self._desk = Desk(lambda: toolbox_of(shell), manifest=dict, secrets=self._secrets)
+            self._desk = Desk(
+                partial(toolbox_of, shell), manifest=partial(publish.manifest, shell), secrets=self._secrets
+            )
         return self._desk
 
     def close(self) -> None:

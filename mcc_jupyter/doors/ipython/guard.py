@@ -19,14 +19,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...core.known import secret_values
 from ...core.redact import Redactor
+from .publish import GUARD
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from ...runtime.toolbox import Toolbox
-
-_KEPT_AS = "_mcc_guard"
-"""The shell's attribute that holds its guard: a reload of this module must find it."""
 
 _EARLIER = 256
 """Values that variables had before and that are still searched for."""
@@ -55,7 +53,7 @@ IN_A_TERMINAL = (
 
 def guard_of(shell: InteractiveShell) -> Guard | None:
     """The guard of *shell* while it is on."""
-    found: Guard | None = vars(shell).get(_KEPT_AS)
+    found: Guard | None = vars(shell).get(GUARD)
     return found
 
 
@@ -66,13 +64,13 @@ def switch_on(shell: InteractiveShell, toolbox: Toolbox) -> Guard:
         guard = Guard(shell, toolbox)
         guard.redactor()
         guard.exit.open()
-        vars(shell)[_KEPT_AS] = guard
+        vars(shell)[GUARD] = guard
     return guard
 
 
 def switch_off(shell: InteractiveShell) -> bool:
     """Whether the guard was on. What waited is shown first."""
-    guard = vars(shell).pop(_KEPT_AS, None)
+    guard = vars(shell).pop(GUARD, None)
     if guard is not None:
         guard.exit.close()
     return guard is not None
