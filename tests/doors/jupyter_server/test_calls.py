@@ -8,9 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.doors.jupyter_server.servers import PATIENCE, Answer, Server, eventually
+from tests.doors.jupyter_server.servers import Answer, Server, eventually
 
 LOAD = "get_ipython().run_line_magic('load_ext', 'mcc_jupyter')\n"
 NDJSON = {"Accept": "application/x-ndjson"}
