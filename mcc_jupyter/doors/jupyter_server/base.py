@@ -84,8 +84,6 @@ class Handler(Asked, ExtensionHandlerMixin, APIHandler):
     """The base of every request's handler."""
 
     auth_resource = "mcc_jupyter"
-    tag: str | None = None
-    """The ETag of the answer; None for an answer without one."""
 
     def initialize(self, name: str = "mcc_jupyter") -> None:
         super().initialize(name=name)
@@ -134,7 +132,8 @@ class Handler(Asked, ExtensionHandlerMixin, APIHandler):
 
     async def answer(self, document: object, status: int = 200, tag: str | None = None) -> None:
         """Ends the request with *document*; with 304 if the client has the one of this *tag*."""
-        self.tag = tag
+        if tag is not None:
+            self.set_header("Etag", tag)
         if tag is not None and self.knows(tag):
             self.set_status(304)
             await self.finish()
@@ -148,15 +147,11 @@ class Handler(Asked, ExtensionHandlerMixin, APIHandler):
         named = {one.strip().removeprefix("W/") for one in self.request.headers.get("If-None-Match", "").split(",")}
         return tag.removeprefix("W/") in named
 
-    def compute_etag(self) -> str | None:
-        return self.tag
-
-    def check_etag_header(self) -> bool:
-        return False  # ``answer`` has looked
+    def compute_etag(self) -> None:
+        """None of its own: ``answer`` has one where something tells what has changed."""
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         error = kwargs.get("exc_info", (None, None, None))[1]
-        self.tag = None
         if status_code == 405:
             self.set_header("Allow", ", ".join(verbs(type(self))))
         self.finish(json.dumps(self.tell_error(status_code, error)))
