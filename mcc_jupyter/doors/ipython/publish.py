@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ...core.manifest import Contents
     from ...runtime.manifest import Publisher
+    from ...runtime.told import Told
 
 GUARD = "_mcc_guard"
 """The shell's attribute that holds its guard while that is on."""
@@ -39,7 +40,9 @@ def remove(shell: InteractiveShell) -> None:
     """Takes the manifest away."""
     publishing = vars(shell).pop(_KEPT_AS, None)
     if publishing is not None:
-        shell.events.unregister("post_run_cell", publishing.after_cell)
+        for hook in list(shell.events.callbacks["post_run_cell"]):
+            if getattr(hook, "__self__", None) is publishing:  # by its object: a reload may have made another method
+                shell.events.unregister("post_run_cell", hook)
         publishing.close()
 
 
@@ -57,6 +60,8 @@ class Publishing:
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
         self._lock = threading.Lock()
+        self._told: Told | None = None
+        self._asking = threading.Lock()
         self._publisher: Publisher | None = None
         self._seen: tuple[object, object, bool] | None = None
         self._file: str | None = None
@@ -106,11 +111,14 @@ class Publishing:
     def _contents(self) -> Contents:
         from ...core.manifest import Contents
         from ...runtime.current import toolbox_known
+        from ...runtime.told import Told
 
         toolbox, guard = toolbox_known(self._shell), GUARD in vars(self._shell)
         if toolbox is None:
             return Contents(guard=guard)
-        tools = tuple(toolbox.reports())
+        with self._asking:  # the publisher's thread, and who asks on the control channel
+            self._told = self._told or Told()
+            tools = toolbox.entries(self._told)
         return Contents(
             tools=tools,
             session=tuple(toolbox.session.rows()),
