@@ -60,6 +60,8 @@ class Publishing:
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
         self._lock = threading.Lock()
+        self._began: dict[str, str | None] | None = None
+        """What this process was started for, as it stood then."""
         self._told: Told | None = None
         self._asking = threading.Lock()
         self._publisher: Publisher | None = None
@@ -111,11 +113,16 @@ class Publishing:
     def _contents(self) -> Contents:
         from ...core.manifest import Contents
         from ...runtime.current import toolbox_known
+        from ...runtime.parent import initial_environment
         from ...runtime.told import Told
 
-        toolbox, guard = toolbox_known(self._shell), GUARD in vars(self._shell)
+        if self._began is None:
+            began = initial_environment(os.environ)
+            self._began = {"workspace": began.get("MCC_WORKSPACE"), "notebook": began.get("JPY_SESSION_NAME")}
+        facts: dict[str, Any] = {"guard": GUARD in vars(self._shell), **self._began}
+        toolbox = toolbox_known(self._shell)
         if toolbox is None:
-            return Contents(guard=guard)
+            return Contents(**facts)
         with self._asking:  # the publisher's thread, and who asks on the control channel
             self._told = self._told or Told()
             tools = toolbox.entries(self._told)
@@ -123,7 +130,7 @@ class Publishing:
             tools=tools,
             session=tuple(toolbox.session.rows()),
             isolation=toolbox.launcher.isolation if tools else None,
-            guard=guard,
+            **facts,
         )
 
     def _announce(self, revision: int) -> None:
