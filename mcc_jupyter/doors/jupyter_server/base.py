@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -188,3 +189,11 @@ def read_body(body: bytes) -> dict[str, object]:
     except (ValueError, RecursionError):
         raise ArgumentError("the body must be UTF-8, its texts valid Unicode and its numbers finite") from None
     return found
+
+
+def closed(document: Mapping[str, object], *fields: str) -> Mapping[str, object]:
+    """*document*, which has no other than these fields. Raises ``ApiError`` 422."""
+    if set(document) - set(fields):
+        listed = ", ".join(fields)
+        raise ApiError(422, "argument", f"the body has a field that is none of {listed}")
+    return document

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tornado.httpclient import HTTPClientError
-from tornado.websocket import WebSocketClientConnection
 
 from tests.doors.jupyter_server.servers import Server, eventually
 from tests.doors.jupyter_server.test_access import NO_KERNEL, NOBODY
 from tests.doors.jupyter_server.test_calls import FLOOD, GREET, SLEEP, first_line, lives, printed, snapshot, with_tools
+
+if TYPE_CHECKING:
+    from tornado.websocket import WebSocketClientConnection
 
 
 async def opened(server: Server, kernel: str, call: str, **options: Any) -> WebSocketClientConnection:
