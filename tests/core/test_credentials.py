@@ -7,7 +7,6 @@ import hashlib
 import random
 
 import pytest
-
 from hypothesis import given
 from hypothesis import strategies as st
 
