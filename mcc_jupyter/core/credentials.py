@@ -101,7 +101,7 @@ SHAPES = (
 
 _SCHEME = 21
 """Characters of the longest scheme."""
-_LOGIN = re.compile(r"://[^\s/:@\"'<>`\\]*+:[^\s/@\"'<>`\\]++@")
+_LOGIN = re.compile(r"://[^\s/:@\"'<>`\\]*+:[^\s/@\"'<>`\\]++@", re.A)
 """What every URL with a password has behind its scheme, and hardly one without."""
 
 Place = tuple[int, int, Shape]

@@ -1,0 +1,193 @@
+"""What is to be saved: the same is found and changed as in a file, and nothing else is touched."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcc_jupyter.core.errors import DeclarationError
+from mcc_jupyter.core.saved import Checked, Checker
+from mcc_jupyter.core.scan import Finding, Scanner, Where
+from mcc_jupyter.core.sieve import Sieve, Text
+from tests.core.test_credentials import EXAMPLES
+from tests.core.test_scan import CELLS, GITHUB, IMAGE, SCANNER, VALUE, code, display, markdown, stream
+
+SECRETS = [("API_TOKEN", VALUE), ("API_TOKEN", "another-value"), ("URL_PW", "hunter2-hunter2")]
+MARK = "[redacted:API_TOKEN]"
+
+
+def content(*cells: object, **metadata: object) -> dict[str, Any]:
+    return {"cells": list(cells), "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+
+
+def told(content: dict[str, Any], secrets: list[tuple[str, str]] = SECRETS) -> list[str]:
+    return [str(finding) for finding in Checker(secrets).check(content).findings]
+
+
+def cleaned(content: dict[str, Any], secrets: list[tuple[str, str]] = SECRETS) -> dict[str, Any]:
+    outputs = Checker(secrets).check(content, clean=True).outputs
+    return {**content, "cells": [{**cell, "outputs": outputs[at]} if at in outputs else cell for at, cell in enumerate(content["cells"])]}
+
+
+@given(st.lists(CELLS, max_size=3), st.booleans(), st.booleans())
+def test_what_is_found_and_changed_is_what_a_scan_of_the_file_finds_and_changes(cells: list[Any], again: bool, with_metadata: bool) -> None:
+    data = content(*cells, **({"x": [VALUE]} if with_metadata else {}))
+    document = json.dumps(data)
+    checker = Checker(SECRETS)
+    if again:
+        checker.check(data)  # what is remembered changes nothing
+    in_file = SCANNER.clean_notebook(document)
+
+    checked = checker.check(data, clean=True)
+
+    assert list(checker.check(data).findings) == SCANNER.notebook(document)
+    assert set(checked.redacted) == set(in_file.redacted)
+    assert set(checked.standing) == set(in_file.standing)
+    assert {at: shape_of(outputs) for at, outputs in checked.outputs.items()} == {
+        at: shape_of(after["outputs"])
+        for at, (before, after) in enumerate(zip(json.loads(document)["cells"], json.loads(in_file.text)["cells"], strict=True))
+        if in_file.redacted and any(finding.where.cell == at + 1 for finding in in_file.redacted)
+    }
+    assert json.dumps(data) == document
+    assert [finding for finding in checker.check(cleaned(data)).findings if finding.where.part == "output"] == []
+
+
+def shape_of(node: Any) -> Any:
+    """Data in which keys that were redacted may have met: a file keeps both, and data numbers them."""
+    if isinstance(node, dict):
+        return {key.partition("#")[0]: shape_of(item) for key, item in node.items() if "[redacted:" not in key}
+    return [shape_of(item) for item in node] if isinstance(node, list) else node
+
+
+@pytest.mark.parametrize(("slug", "example"), EXAMPLES)
+@pytest.mark.parametrize("written", ["{}", "a {} b", "é\n{}\n", "\x1b[31m{}\x1b[0m", "<td>{}</td>"])
+def test_every_format_is_suspected(slug: str, example: str, written: str) -> None:
+    text = written.format(example if slug != "azure-storage-key" else f"AccountKey={example}")
+    if slug == "url-password":
+        text = written.format(f"https://ana:{example}@h.test")
+
+    expected = [finding.format for finding in Scanner().notebook(json.dumps(content(code("", stream(text)))))]
+
+    assert [finding.format for finding in Checker().check(content(code("", stream(text)))).findings] == expected
+    assert slug in expected
+
+
+@pytest.mark.parametrize("style", [str, list])
+@pytest.mark.parametrize("spelled", [
+    VALUE, base64.b64encode(b"user:" + VALUE.encode()).decode(), VALUE.encode().hex(), VALUE.encode().hex(" "), "".join(f"%{byte:02X}" for byte in VALUE.encode()),
+    json.dumps(VALUE), VALUE[:9] + "\n    " + VALUE[9:], "\x1b[1m".join(VALUE), base64.b64encode(VALUE.encode("utf-16-le")).decode(),
+])  # fmt: skip
+def test_every_encoding_is_found_wherever_it_stands(spelled: str, style: type) -> None:
+    lines: Any = spelled if style is str else spelled.splitlines(keepends=True)
+    data = content(code("", stream(lines), display(text_html=lines, application_json={"a": [spelled]})), markdown("", attachments={"a": {"text/plain": lines}}), widgets={"state": {"x": {"value": spelled}}})
+
+    assert told(data) == ["cell 1, output 1: holds API_TOKEN", "cell 1, output 2: holds API_TOKEN", "cell 2, attachment: holds API_TOKEN", "metadata: holds API_TOKEN"]
+    after = cleaned(data)
+    assert [finding for finding in Checker(SECRETS).check(after).findings if finding.where.part == "output"] == []
+    assert {**after, "cells": after["cells"][1:]} == {**data, "cells": data["cells"][1:]}
+
+
+@pytest.mark.parametrize("spelled", ["a&amp;b&lt;c&quot;d&#x27;e\\\\f", "a&b<c\\\"d'e\\\\\\\\f", "a%26b%3Cc%22d%27e%5C%5Cf", repr("a&b<c\"d'e\\\\f")])
+def test_what_escapes_change_is_found(spelled: str) -> None:
+    assert told(content(code("", stream(f"x {spelled}"))), [("ODD", "a&b<c\"d'e\\\\f")]) == ["cell 1, output 1: holds ODD"]
+
+
+def test_a_value_in_the_bytes_of_a_picture_is_found_and_ruins_it() -> None:
+    picture = base64.b64encode(b"\x89PNG" + bytes(range(200)) + VALUE.encode() + bytes(99)).decode()
+    data = content(code("", display(image_png=picture)), markdown("", attachments={"a.png": {"image/png": picture}}))
+
+    assert told(data) == ["cell 1, output 1: holds API_TOKEN", "cell 2, attachment: holds API_TOKEN"]
+    [output] = cleaned(data)["cells"][0]["outputs"]
+    assert MARK in output["data"]["image/png"]
+
+
+def test_in_a_picture_chance_makes_no_key_of_a_format() -> None:
+    assert told(content(code("", display(image_png=IMAGE + "AKIA" + "A2" * 8 + "=")))) == []
+    assert told(content(code("", display(image_png="no picture: AKIA" + "A2" * 8)))) == ["cell 1, output 1: looks like an AWS access key"]
+
+
+def test_a_number_that_spells_a_secret_is_found_and_redacted() -> None:
+    data = content(code("7000000001", display(application_json={"pin": 7000000001, "other": [1.5, True, 7000000002], "text": "7000000001"})), code("", stream("x")))
+    secrets = [("PIN", "7000000001")]
+
+    assert told(data, secrets) == ["cell 1, line 1: holds PIN", "cell 1, output 1: holds PIN"]
+    [output] = cleaned(data, secrets)["cells"][0]["outputs"]
+    assert output["data"]["application/json"] == {"pin": "[redacted:PIN]", "other": [1.5, True, 7000000002], "text": "[redacted:PIN]"}
+
+
+def test_a_number_alone_is_reason_enough() -> None:
+    data = content(code("", display(application_json={"a": 1, "pin": 7000000001})))
+    checked = Checker([("PIN", "7000000001")]).check(data, clean=True)
+
+    assert checked.findings == (Finding(Where("output", 1, 1), "PIN", redacted=True),)
+    assert checked.outputs[0][0]["data"]["application/json"] == {"a": 1, "pin": "[redacted:PIN]"}
+
+
+def test_keys_that_become_the_same_all_stay() -> None:
+    data = content(code("", display(application_json={VALUE: 1, "another-value": 2})))
+
+    assert cleaned(data)["cells"][0]["outputs"][0]["data"]["application/json"] == {MARK: 1, f"{MARK}#2": 2}
+
+
+@pytest.mark.parametrize("odd", [7, {"outputs": 7}, {"outputs": [7, {"output_type": "stream"}, {"data": 7}]}, {"source": 7}, {"source": ["a", 7]}, {"attachments": 7}, {"attachments": {"a": 7}}])
+def test_what_is_hardly_a_notebook_is_read_as_far_as_it_goes(odd: object) -> None:
+    assert Checker(SECRETS).check(content(odd), clean=True) == Checked()
+
+
+@pytest.mark.parametrize("odd", [None, [], {}, {"cells": {}}])
+def test_what_is_no_notebook_is_an_error(odd: object) -> None:
+    with pytest.raises(DeclarationError) as caught:
+        Checker(SECRETS).check(odd)
+    assert str(caught.value) == "this is no notebook: it has no cells"
+
+
+def test_a_text_that_was_clean_is_searched_once_and_a_changed_one_again() -> None:
+    seen: list[int] = []
+
+    class Counting(Sieve):
+        def _candidates(self, texts: Any) -> set[int]:
+            seen.append(len(texts))
+            return super()._candidates(texts)
+
+    sieve = Counting(SECRETS)
+    long = "long enough " * 40
+    for texts, expected in [([long, "short text"], set()), ([long, "short text"], set()), ([long + VALUE, "short text"], {0}), ([long + VALUE, long], {0})]:
+        assert sieve.suspects(Text(at, text) for at, text in enumerate(texts)) == expected
+    assert seen == [2, 1, 2, 1]
+
+
+def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcc_jupyter.core.sieve._REMEMBERED", 2)
+    sieve = Sieve(())
+    for at in range(9):
+        sieve.suspects([Text(0, f"{at}" * 300)])
+
+    assert len(sieve._clean) <= 3
+
+
+def test_a_picture_that_was_clean_is_no_clean_text() -> None:
+    sieve = Sieve(())
+    text = "ghp+" + "A" * 300 + " AKIA" + "A2" * 8
+    assert sieve.suspects([Text(0, text, is_picture=True)]) == set()
+    assert sieve.suspects([Text(0, text)]) == {0}
+
+
+def test_halves_of_characters_hide_nothing() -> None:
+    assert told(content(code("", stream(f"\ud83d{VALUE}\udc80{GITHUB}")))) == ["cell 1, output 1: holds API_TOKEN", "cell 1, output 1: looks like a GitHub token"]
+
+
+def test_a_value_that_repeats_itself_is_found() -> None:
+    assert told(content(code("", stream("x" + "ab" * 30))), [("ODD", "ab" * 20)]) == ["cell 1, output 1: holds ODD"]
+
+
+def test_names_of_short_values_are_listed_and_no_value_is_in_a_repr() -> None:
+    checker = Checker([("PIN", "1234"), *SECRETS])
+    checked = checker.check(content(code(VALUE, stream(VALUE))), clean=True)
+
+    assert checker.skipped == ("PIN",)
+    assert VALUE not in repr(checker) + repr(checked) + repr(Text(0, VALUE))
