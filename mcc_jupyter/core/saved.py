@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .errors import DeclarationError, Problem
+from .errors import DeclarationError
 from .redact import Redactor
 from .scan import Finding, Scanner, Where, is_binary, is_encoded
 from .sieve import Sieve, Text
@@ -25,10 +25,10 @@ _NUMERIC = re.compile(r"\s*[-+]?[0-9][0-9.eE+-]*\s*", re.A)
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a notebook holds, and by the numbers of the cells (from zero) the outputs to save instead of theirs."""
+    """What a notebook holds, and what to save instead of it; the same object where nothing was redacted."""
 
+    content: object = field(repr=False)
     findings: tuple[Finding, ...] = ()
-    outputs: Mapping[int, list[Any]] = field(default_factory=dict, repr=False)
 
     @property
     def redacted(self) -> tuple[Finding, ...]:
@@ -55,27 +55,48 @@ class Checker:
     def check(self, content: object, *, clean: bool = False) -> Checked:
         """What *content*, the data of a notebook, holds; *clean*: with its outputs redacted.
 
-        Raises ``DeclarationError`` for what is no notebook of today's form.
+        Raises ``DeclarationError`` for what is no notebook.
         """
         cells = content.get("cells") if isinstance(content, Mapping) else None
         if not isinstance(content, Mapping) or not isinstance(cells, list):
-            raise DeclarationError(Problem("", "this is no notebook: it has no cells"))
+            return self._other(content, clean=clean)
         rest = {key: value for key, value in content.items() if key != "cells"}
         texts = [text for at, cell in enumerate(cells) for text in _texts_of_cell(at, cell)]
         texts += _texts(len(cells), rest)
         if self._numbers:
             texts += [Text(at, number) for at, cell in enumerate(cells) for number in _numbers(_outputs(cell))]
         findings: list[Finding] = []
-        outputs: dict[int, list[Any]] = {}
+        changed = list(cells)
         for at in sorted(self._sieve.suspects(texts)):
             if at == len(cells):
                 findings += self._scanner.notebook(json.dumps({"cells": [], **rest}))
                 continue
-            found, changed = self._cell(cells[at], clean=clean)
+            found, outputs = self._cell(cells[at], clean=clean)
             findings += [replace(item, where=replace(item.where, cell=at + 1)) for item in dict.fromkeys(found)]
-            if changed is not None:
-                outputs[at] = changed
-        return Checked(tuple(findings), outputs)
+            if outputs is not None:
+                changed[at] = {**cells[at], "outputs": outputs}
+        is_changed = any(finding.redacted for finding in findings)
+        return Checked({**content, "cells": changed} if is_changed else content, tuple(findings))
+
+    def text(self, text: str, *, clean: bool = False) -> Checked:
+        """The same for the text of a file that should be a notebook; of another text all is told."""
+        try:
+            content = json.loads(text.removeprefix("\ufeff"))
+            checked = self.check(content, clean=clean)
+        except (ValueError, RecursionError, DeclarationError):
+            return Checked(text, tuple(self._scanner.text(text)))
+        if checked.content is content:
+            return replace(checked, content=text)
+        return replace(checked, content=json.dumps(checked.content, indent=1, ensure_ascii=False) + "\n")
+
+    def _other(self, content: object, *, clean: bool) -> Checked:
+        """A notebook of before 2015, in which the cells are in worksheets."""
+        document = json.dumps(content)
+        if not clean:
+            return Checked(content, tuple(self._scanner.notebook(document)))
+        cleaned = self._scanner.clean_notebook(document)
+        changed = json.loads(cleaned.text, object_pairs_hook=_mapping) if cleaned.redacted else content
+        return Checked(changed, (*cleaned.redacted, *cleaned.standing))
 
     def _cell(self, cell: object, *, clean: bool) -> tuple[list[Finding], list[Any] | None]:
         document = json.dumps({"cells": [cell]})

@@ -84,6 +84,19 @@ class Finding:
         }
 
 
+def finding_from(data: object) -> Finding | None:
+    """A finding from what ``Finding.json`` made of it in another process; None if it is none, or holds other text."""
+    if not isinstance(data, Mapping):
+        return None
+    part, name, form = data.get("part"), data.get("name"), data.get("format")
+    numbers = [data.get(key) for key in ("cell", "output", "line")]
+    if part not in _PARTS or not all(number is None or (type(number) is int and number > 0) for number in numbers):
+        return None
+    if not (isinstance(name, str) and NAME.fullmatch(name) if form is None else name is None and form in _LABELS):
+        return None
+    return Finding(Where(part, *numbers), name, form, data.get("redacted") is True)
+
+
 @dataclass(frozen=True, slots=True)
 class Cleaned:
     """The text without its secrets, what was redacted, and what still stands in it."""

@@ -29,9 +29,8 @@ def told(content: dict[str, Any], secrets: list[tuple[str, str]] = SECRETS) -> l
     return [str(finding) for finding in Checker(secrets).check(content).findings]
 
 
-def cleaned(content: dict[str, Any], secrets: list[tuple[str, str]] = SECRETS) -> dict[str, Any]:
-    outputs = Checker(secrets).check(content, clean=True).outputs
-    return {**content, "cells": [{**cell, "outputs": outputs[at]} if at in outputs else cell for at, cell in enumerate(content["cells"])]}
+def cleaned(content: dict[str, Any], secrets: list[tuple[str, str]] = SECRETS) -> Any:
+    return Checker(secrets).check(content, clean=True).content
 
 
 @given(st.lists(CELLS, max_size=3), st.booleans(), st.booleans())
@@ -48,11 +47,8 @@ def test_what_is_found_and_changed_is_what_a_scan_of_the_file_finds_and_changes(
     assert list(checker.check(data).findings) == SCANNER.notebook(document)
     assert set(checked.redacted) == set(in_file.redacted)
     assert set(checked.standing) == set(in_file.standing)
-    assert {at: shape_of(outputs) for at, outputs in checked.outputs.items()} == {
-        at: shape_of(after["outputs"])
-        for at, (before, after) in enumerate(zip(json.loads(document)["cells"], json.loads(in_file.text)["cells"], strict=True))
-        if in_file.redacted and any(finding.where.cell == at + 1 for finding in in_file.redacted)
-    }
+    assert shape_of(checked.content) == shape_of(json.loads(in_file.text))
+    assert (checked.content is data) is (not in_file.redacted)
     assert json.dumps(data) == document
     assert [finding for finding in checker.check(cleaned(data)).findings if finding.where.part == "output"] == []
 
@@ -125,7 +121,7 @@ def test_a_number_alone_is_reason_enough() -> None:
     checked = Checker([("PIN", "7000000001")]).check(data, clean=True)
 
     assert checked.findings == (Finding(Where("output", 1, 1), "PIN", redacted=True),)
-    assert checked.outputs[0][0]["data"]["application/json"] == {"a": 1, "pin": "[redacted:PIN]"}
+    assert checked.content["cells"][0]["outputs"][0]["data"]["application/json"] == {"a": 1, "pin": "[redacted:PIN]"}
 
 
 def test_keys_that_become_the_same_all_stay() -> None:
@@ -136,7 +132,8 @@ def test_keys_that_become_the_same_all_stay() -> None:
 
 @pytest.mark.parametrize("odd", [7, {"outputs": 7}, {"outputs": [7, {"output_type": "stream"}, {"data": 7}]}, {"source": 7}, {"source": ["a", 7]}, {"attachments": 7}, {"attachments": {"a": 7}}])
 def test_what_is_hardly_a_notebook_is_read_as_far_as_it_goes(odd: object) -> None:
-    assert Checker(SECRETS).check(content(odd), clean=True) == Checked()
+    data = content(odd)
+    assert Checker(SECRETS).check(data, clean=True) == Checked(data)
 
 
 @pytest.mark.parametrize("odd", [None, [], {}, {"cells": {}}])
@@ -144,6 +141,36 @@ def test_what_is_no_notebook_is_an_error(odd: object) -> None:
     with pytest.raises(DeclarationError) as caught:
         Checker(SECRETS).check(odd)
     assert str(caught.value) == "this is no notebook: it has no cells"
+
+
+def test_a_notebook_with_worksheets_is_searched_and_redacted() -> None:
+    data = {"worksheets": [{"cells": [{"cell_type": "code", "input": VALUE, "outputs": [{"output_type": "pyout", "text": [VALUE]}]}]}]}
+    checked = Checker(SECRETS).check(data, clean=True)
+
+    assert told(data) == ["cell 1, line 1: holds API_TOKEN", "cell 1, output 1: holds API_TOKEN"]
+    assert [str(finding) for finding in checked.findings] == ["cell 1, output 1: redacted API_TOKEN", "cell 1, line 1: holds API_TOKEN"]
+    assert checked.content == {"worksheets": [{"cells": [{"cell_type": "code", "input": VALUE, "outputs": [{"output_type": "pyout", "text": [MARK]}]}]}]}
+    empty = {"worksheets": []}
+    assert Checker(SECRETS).check(empty, clean=True).content is empty
+
+
+def test_the_text_of_a_file_is_changed_only_where_a_value_is_redacted() -> None:
+    checker = Checker(SECRETS)
+    clean, dirty = '{"cells":   []}', json.dumps(content(code("é", stream(f"{VALUE}\n"))))
+    checked = checker.text("\ufeff" + dirty, clean=True)
+
+    assert checker.text(clean, clean=True) == Checked(clean)
+    assert checker.text(dirty).content == dirty
+    assert checked.content == json.dumps(content(code("é", stream(f"{MARK}\n"))), indent=1, ensure_ascii=False) + "\n"
+    assert [str(finding) for finding in checked.findings] == ["cell 1, output 1: redacted API_TOKEN"]
+
+
+@pytest.mark.parametrize("text", [f"no JSON\n{VALUE}", f"[\n{VALUE!r}]", f'{{"cells": 7,\n"x": "{VALUE}"}}', "[" * 100_000 + f"\n{VALUE}"])
+def test_of_a_file_that_is_no_notebook_all_is_told(text: str) -> None:
+    checked = Checker(SECRETS).text(text, clean=True)
+
+    assert checked.content == text
+    assert [str(finding) for finding in checked.findings] == ["line 2: holds API_TOKEN"]
 
 
 def test_a_text_that_was_clean_is_searched_once_and_a_changed_one_again() -> None:
