@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
+import re
+import urllib.parse
 from typing import Any
 
 import pytest
@@ -13,9 +16,10 @@ from hypothesis import strategies as st
 from mcc_jupyter.core.errors import DeclarationError
 from mcc_jupyter.core.saved import Checked, Checker
 from mcc_jupyter.core.scan import Finding, Scanner, Where
+from mcc_jupyter.core.secret_forms import is_ordinary
 from mcc_jupyter.core.sieve import Sieve, Text
 from tests.core.test_credentials import EXAMPLES
-from tests.core.test_scan import CELLS, GITHUB, IMAGE, SCANNER, VALUE, code, display, markdown, stream
+from tests.core.test_scan import CELLS, GITHUB, IMAGE, SCANNER, VALUE, code, display, error, markdown, stream
 
 SECRETS = [("API_TOKEN", VALUE), ("API_TOKEN", "another-value"), ("URL_PW", "hunter2-hunter2")]
 MARK = "[redacted:API_TOKEN]"
@@ -218,3 +222,87 @@ def test_names_of_short_values_are_listed_and_no_value_is_in_a_repr() -> None:
 
     assert checker.skipped == ("PIN",)
     assert VALUE not in repr(checker) + repr(checked) + repr(Text(0, VALUE))
+
+
+# For any values and any notebook
+
+
+def base64_of(data: bytes, before: int) -> str:
+    return base64.b64encode(b"user:"[:before] + data + b"@host").decode()
+
+
+ENCODINGS = [
+    lambda value: value,
+    *(lambda value, before=before: base64_of(value.encode(), before) for before in range(3)),
+    lambda value: base64.urlsafe_b64encode(value.encode()).decode(),
+    lambda value: value.encode().hex(),
+    lambda value: value.encode().hex().upper(),
+    lambda value: urllib.parse.quote(value, safe=""),
+    urllib.parse.quote_plus,
+    lambda value: json.dumps(value)[1:-1],
+    repr,
+    html.escape,
+    lambda value: value[:9] + "\n  " + value[9:],
+    lambda value: f"\x1b[1m{value[:4]}\x1b[31m{value[4:]}\x1b[0m",
+]
+VALUES = st.text(st.sampled_from("abcXYZ019-_+/=.&<>\"'\\ é€😀%$"), min_size=12, max_size=40).filter(lambda text: not is_ordinary(text) and len(set(text.strip())) > 6)
+AROUND = st.text(st.sampled_from('ab 01\n<>"\\é'), max_size=12)
+
+
+@st.composite
+def notebooks(draw: st.DrawFn) -> tuple[dict[str, Any], list[str]]:
+    """A notebook, and the values that are in it."""
+    values = draw(st.lists(VALUES, min_size=1, max_size=3, unique=True))
+
+    def text() -> str:
+        parts = [draw(AROUND)]
+        for _ in range(draw(st.integers(0, 3))):
+            parts += [draw(st.sampled_from(ENCODINGS))(draw(st.sampled_from(values))), draw(AROUND)]
+        return "".join(parts)
+
+    def lines() -> Any:
+        written = text()
+        return written.splitlines(keepends=True) if draw(st.booleans()) else written
+
+    def output() -> dict[str, Any]:
+        kind = draw(st.integers(0, 3))
+        if kind == 0:
+            return stream(lines())
+        if kind == 1:
+            return display(text_html=lines(), text_plain=lines(), application_json={text(): [text(), draw(st.integers()), {"deep": text()}]})
+        if kind == 2:
+            return error(text(), text(), evalue=text())
+        picture = base64.b64encode(b"\x89PNG" + draw(st.binary(max_size=40)) + draw(st.sampled_from(values)).strip().encode() + bytes(9)).decode()
+        return display(image_png=picture)
+
+    cells = [code(text(), *(output() for _ in range(draw(st.integers(0, 3)))), id=f"cell-{at}", metadata={"x": text()}) for at in range(draw(st.integers(0, 3)))]
+    return content(*cells, note=text()), values
+
+
+def leaves(node: Any) -> list[str]:
+    """Every text, and every list of lines as one; without colours, which hide nothing."""
+    if isinstance(node, dict):
+        return [text for key, item in node.items() for text in [key, *leaves(item)]]
+    if isinstance(node, list):
+        whole = ["".join(node)] if all(isinstance(item, str) for item in node) else []
+        return whole + [text for item in node for text in leaves(item)]
+    return [re.sub(r"\x1b\[\d*m", "", node)] if isinstance(node, str) else []
+
+
+@given(notebooks())
+def test_of_any_value_nothing_is_left_in_the_outputs_and_all_else_stays_as_it_was(drawn: tuple[dict[str, Any], list[str]]) -> None:
+    data, values = drawn
+    before = json.dumps(data)
+    after = Checker([(f"NAME_{at}", value) for at, value in enumerate(values)]).check(data, clean=True).content
+    assert isinstance(after, dict)
+
+    texts = [text for cell in after["cells"] for text in leaves(cell["outputs"])]
+    for value in map(str.strip, values):
+        for spelled in [value, *(base64_of(value.encode(), at)[8:-12] for at in range(3)), value.encode().hex(), value.encode().hex().upper(), urllib.parse.quote(value, safe="")]:
+            assert [text for text in texts if len(spelled) >= 12 and spelled in re.sub(r"\n\s*", "", text)] == []
+
+    assert json.dumps(data) == before
+    for cell, other in zip(after["cells"], data["cells"], strict=True):
+        assert json.dumps({**cell, "outputs": None}) == json.dumps({**other, "outputs": None})
+        assert [sorted(output) for output in cell["outputs"]] == [sorted(output) for output in other["outputs"]]
+    assert json.dumps({**after, "cells": None}) == json.dumps({**data, "cells": None})

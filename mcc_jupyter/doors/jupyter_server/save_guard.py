@@ -160,12 +160,14 @@ class SaveGuard:
 
     async def _create_checkpoint(self, path: str) -> Any:
         """In ``refuse`` there is no second copy of what is on the disk already, however it came there."""
+        path = path.strip("/")
         if self.mode == "refuse" and _passing.get() is None and path.endswith(".ipynb"):
             with self._safely("refuse", path):
                 await self._pass("refuse", path, await self._file(path))
         return await self._do("create_checkpoint", path)
 
     async def _restore_checkpoint(self, checkpoint_id: str, path: str) -> Any:
+        path = path.strip("/")
         mode = self.mode if path.endswith(".ipynb") else "off"
         if mode == "refuse":
             with self._safely(mode, path):
@@ -177,13 +179,12 @@ class SaveGuard:
 
     async def _rename(self, old_path: str, new_path: str) -> Any:
         """What is no notebook by its name may become one."""
-        becomes_one = new_path.endswith(".ipynb") and not old_path.endswith(".ipynb")
-        mode = self.mode if becomes_one else "off"
-        if mode == "refuse":
-            with self._safely(mode, new_path):
-                await self._pass(mode, new_path, await self._file(old_path))
-        renamed = await self._do("rename", old_path, new_path)
         old, new = old_path.strip("/"), new_path.strip("/")
+        mode = self.mode if new.endswith(".ipynb") and not old.endswith(".ipynb") else "off"
+        if mode == "refuse":
+            with self._safely(mode, new):
+                await self._pass(mode, new, await self._file(old))
+        renamed = await self._do("rename", old_path, new_path)
         for path in [path for path in self._last if path == old or path.startswith(f"{old}/")]:
             looked = self._last.pop(path)
             self._last[new + path[len(old) :]] = replace(looked, path=new + path[len(old) :])

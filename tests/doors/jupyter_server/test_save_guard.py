@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_jupyter.jupyter_server import *  # noqa: F403 - fixtures and hooks
 from tornado.httpclient import HTTPClientError
 from tornado.web import HTTPError
 
@@ -20,6 +19,8 @@ from mcc_jupyter.doors.jupyter_server.kernel_answer import KernelAnswer
 from mcc_jupyter.doors.jupyter_server.looked import Looked
 from mcc_jupyter.doors.jupyter_server.save_guard import SaveGuard
 from tests.core.test_scan import GITHUB, VALUE, code, display, markdown, stream
+
+pytestmark = pytest.mark.filterwarnings("ignore:The synchronous ContentsManager classes are deprecated:DeprecationWarning")
 
 PARENT = {"API_TOKEN": VALUE, "HOME": "/home/ana-and-others", "WORK_ROOT": "/home/ana-and-others", "AWS_REGION": "eu-north-1"}
 MARK = "[redacted:API_TOKEN]"
@@ -208,7 +209,7 @@ async def test_what_is_found_again_is_told_once(server: Server, caplog: pytest.L
 async def test_many_findings_are_one_line(server: Server, caplog: pytest.LogCaptureFixture) -> None:
     server.install()
     with caplog.at_level(logging.WARNING):
-        await server.put(notebook(*(code("", stream(VALUE)) for _ in range(8))))
+        await server.put(notebook(*(code("", stream(VALUE), id=f"cell-{at}") for at in range(8))))
 
     [line] = [record.getMessage() for record in caplog.records if "save guard" in record.getMessage()]
     assert line == "save guard: 'x.ipynb': " + "; ".join(f"cell {at}, output 1: holds API_TOKEN" for at in range(1, 6)) + " and 3 more"
