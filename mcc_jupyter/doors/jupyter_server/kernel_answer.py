@@ -1,0 +1,54 @@
+"""What the kernels of a notebook say of it → what the save guard takes from that (SPEC 8.4).
+
+A kernel runs the user's code and may answer anything: of a finding only names and places are taken, and of a notebook
+only the outputs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ...core.saved import Checked
+from ...core.scan import finding_from
+
+_MOST = 1000
+"""Findings that are taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelAnswer:
+    """What the kernels found: entries as of ``Finding.json``, and the notebook as they redacted it."""
+
+    findings: Sequence[object] = ()
+    notebook: bytes | None = field(default=None, repr=False)
+    silent: int = 0
+    """Kernels that did not answer."""
+
+
+AskKernels = Callable[[str, Callable[[], bytes], bool], Awaitable[KernelAnswer | None]]
+"""Path, what makes the notebook's JSON where it is wanted, whether to redact it; None: no kernel has this notebook."""
+
+
+def merged(checked: Checked, answer: KernelAnswer) -> Checked:
+    """What was found and what the kernels found. Raises what a notebook that is none raises."""
+    found = [finding for entry in answer.findings[:_MOST] if (finding := finding_from(entry)) is not None]
+    content = checked.content if answer.notebook is None else _with_outputs(checked.content, answer.notebook)
+    if content is checked.content:  # whatever they say, nothing was redacted
+        found = [replace(finding, redacted=False) for finding in found]
+    return Checked(content, tuple(dict.fromkeys((*checked.findings, *found))))
+
+
+def _with_outputs(content: object, notebook: bytes) -> object:
+    """*content* with the outputs of *notebook*."""
+    redacted = json.loads(notebook)
+    if not isinstance(content, Mapping) or len(redacted["cells"]) != len(content["cells"]):
+        return content
+    cells = [
+        {**cell, "outputs": other["outputs"]} if "outputs" in cell else cell
+        for cell, other in zip(content["cells"], redacted["cells"], strict=True)
+    ]
+    return {**content, "cells": cells}
+
+
