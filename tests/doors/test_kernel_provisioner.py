@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
 import os
+import subprocess
+import sys
+import urllib.request
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.multikernelmanager import AsyncMultiKernelManager
@@ -19,6 +24,7 @@ from traitlets import Unicode
 
 from mcc_jupyter.doors.kernel_provisioner import MccProvisioner
 from mcc_jupyter.runtime import credentials, workspaces
+from mcc_jupyter.runtime.manifest import read_manifests
 from tests.doors.kernels import PATIENCE
 from tests.processes import environment, until
 
@@ -199,3 +205,73 @@ def test_a_kernelspec_can_ask_for_it(tmp_path: Path) -> None:
     spec = KernelSpec(argv=["x"], display_name="x", metadata={"kernel_provisioner": {"provisioner_name": "mcc-jupyter"}})
     made = KernelProvisionerFactory.instance().create_provisioner_instance("id", spec, parent=None)
     assert isinstance(made, MccProvisioner)
+
+
+# A real server
+
+
+class Jupyter:
+    """``jupyter server`` in a process of its own, with kernels of this provisioner."""
+
+    TOKEN = "only-for-this-test"
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "notebooks"
+        self.root.mkdir()
+        command = [
+            sys.executable, "-m", "jupyter_server", "--no-browser", "--port=0", f"--ServerApp.root_dir={self.root}", "--allow-root",
+            f"--IdentityProvider.token={self.TOKEN}", "--KernelProvisionerFactory.default_provisioner_name=mcc-jupyter",
+            "--ServerApp.jpserver_extensions={}",
+        ]  # fmt: skip
+        self.runtime = folder / "runtime"
+        variables = {**environment(folder), "JUPYTER_RUNTIME_DIR": str(self.runtime), "JUPYTER_CONFIG_DIR": str(folder / "config"), "JUPYTER_PLATFORM_DIRS": "1"}
+        self.log = (folder / "server.log").open("wb")
+        self.process = subprocess.Popen(command, env=variables, cwd=folder, stdout=self.log, stderr=self.log)
+        assert until(lambda: list(self.runtime.glob("jpserver-*.json"))), (folder / "server.log").read_text()
+        [info] = self.runtime.glob("jpserver-*.json")
+        assert until(lambda: info.read_text().endswith("}"))
+        self.url = json.loads(info.read_text())["url"]
+
+    def ask(self, method: str, path: str, body: object = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, {"Authorization": f"token {self.TOKEN}"}, method=method)
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            text = answer.read()
+        return json.loads(text) if text else None
+
+    def close(self) -> None:
+        self.process.terminate()
+        self.process.wait(timeout=PATIENCE)
+        self.log.close()
+
+
+def test_a_servers_session_gives_its_kernel_the_workspace_of_its_notebook(tmp_path: Path) -> None:
+    server = Jupyter(tmp_path)
+    try:
+        (server.root / "team").mkdir()
+        (server.root / "team" / "real.ipynb").write_text("{}")
+        (server.root / "link.ipynb").symlink_to("team/real.ipynb")
+        body = {"path": "link.ipynb", "name": "link.ipynb", "type": "notebook", "kernel": {"name": "python3"}}
+        kernel = server.ask("POST", "api/sessions", body)["kernel"]["id"]
+        alone = server.ask("POST", "api/kernels", {"name": "python3"})["id"]
+        found = []
+        for one in (kernel, alone):
+            file = str(server.runtime / f"kernel-{one}.json")
+            client = BlockingKernelClient(connection_file=file)
+            client.load_connection_file()
+            client.start_channels()
+            client.wait_for_ready(timeout=PATIENCE)
+            code = "%load_ext mcc_jupyter\nimport os"
+            it = "(os.environ.get('MCC_WORKSPACE'), len(get_ipython()._mcc_credential.text))"
+            reply = client.execute_interactive(code, user_expressions={"it": it}, timeout=PATIENCE, output_hook=lambda _: None)
+            found.append(ast.literal_eval(reply["content"]["user_expressions"]["it"]["data"]["text/plain"]))
+            client.stop_channels()
+        assert found == [(str(server.root / "team" / "real.ipynb"), 43), (None, 43)]
+        folder = str(server.runtime / "mcc")
+        assert until(lambda: len(read_manifests(folder)) == 2)
+        workspace = {one.kernel_id: one.content["workspace"] for one in read_manifests(folder)}
+        assert workspace == {kernel: str(server.root / "team" / "real.ipynb"), alone: None}
+        server.ask("DELETE", f"api/kernels/{kernel}")
+        assert until(lambda: [one.kernel_id for one in read_manifests(folder)] == [alone])
+    finally:
+        server.close()
