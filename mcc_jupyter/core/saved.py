@@ -150,7 +150,7 @@ def _texts_of_cell(part: int, cell: object) -> Iterator[Text]:
             yield from _texts_of_outputs(part, value)
         elif key == "attachments" and isinstance(value, Mapping):
             for name, bundle in value.items():
-                yield Text(part, name)
+                yield from _texts(part, [name, *bundle] if isinstance(bundle, Mapping) else name)
                 yield from _bundle(part, bundle)
         elif key not in ("id", "cell_type"):
             yield from _texts(part, value)
@@ -183,7 +183,6 @@ def _bundle(part: int, bundle: object) -> Iterator[Text]:
         yield from _texts(part, bundle)
         return
     for mime, value in bundle.items():
-        yield Text(part, mime)
         if mime.endswith("json"):
             yield from _texts(part, value)
         else:

@@ -72,9 +72,7 @@ class Sieve:
         return {fresh[number].part for number in suspected}
 
     def _holds(self, text: Text) -> bool:
-        if self._redactor.holds_secret(text.text):
-            return True
-        return not text.is_picture and next(credentials_in(without_colours(text.text)), None) is not None
+        return self._redactor.holds_secret(text.text) or any(credentials_in(without_colours(text.text)))
 
     def _candidates(self, texts: Sequence[Text]) -> set[int]:
         """The numbers of the texts in which a piece of a secret stands, or the prefix of a format."""

@@ -64,6 +64,12 @@ class CallEvent:
     duration_s: float | None = None
     reason: str | None = None
 
+    def json(self) -> dict[str, Any]:
+        """As data of a bounded size; ``more_names``: how many names are left out."""
+        names = _shortened(self.names)
+        found = {item.name: _bounded(item.name, getattr(self, item.name)) for item in fields(self)}
+        return {**found, "names": names, "more_names": len(self.names) - len(names)}
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -231,19 +237,14 @@ def _backwards(file: Any, end: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _line(event: CallEvent, now: datetime) -> bytes:
-    written: dict[str, object] = {"v": 1, "time": now.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
-    for item in fields(event):
-        value = getattr(event, item.name)
-        if item.name == "names":
-            value = _shortened(value)
-            if len(value) < len(event.names):
-                written["more_names"] = len(event.names) - len(value)
-        elif isinstance(value, str):
-            value = _short(value, _REASON if item.name == "reason" else _TEXT)
-        elif isinstance(value, float):
-            value = round(value, 6)
-        written[item.name] = value
-    return json.dumps(written, separators=(",", ":")).encode() + b"\n"
+    time = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return json.dumps({"v": 1, "time": time, **event.json()}, separators=(",", ":")).encode() + b"\n"
+
+
+def _bounded(field: str, value: object) -> object:
+    if isinstance(value, str):
+        return _short(value, _REASON if field == "reason" else _TEXT)
+    return round(value, 6) if isinstance(value, float) else value
 
 
 def _short(text: str, most: int) -> str:

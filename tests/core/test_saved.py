@@ -97,6 +97,22 @@ def test_what_escapes_change_is_found(spelled: str) -> None:
     assert told(content(code("", stream(f"x {spelled}"))), [("ODD", "a&b<c\"d'e\\\\f")]) == ["cell 1, output 1: holds ODD"]
 
 
+AWS = "AKIA" + "A2B3" * 4
+
+
+@pytest.mark.parametrize("cell", [
+    code("", stream("abc"), {**stream(AWS), "name": "stderr"}), code("", error("abc", AWS)), code("", display(application_json=["abc", AWS])), code("", display(application_json={"abc": AWS})),
+    code("", stream(["abc ", AWS[:9], AWS[9:]])), code("", stream(f"abc {AWS[:9]}"), stream(AWS[9:])), code("", display(text_html=["abc ", AWS[:9], AWS[9:]])),
+])  # fmt: skip
+def test_what_is_a_text_by_itself_is_one_here(cell: dict[str, Any]) -> None:
+    assert Checker().check(content(cell)).findings == tuple(Scanner().notebook(json.dumps(content(cell)))) != ()
+
+
+@pytest.mark.parametrize("attachments", [{VALUE: {"text/plain": "x"}}, {"a": {VALUE: "x"}}, {"a": {"text/plain": [VALUE[:7], VALUE[7:]]}}, {"a": [VALUE]}])
+def test_attachments_are_searched_with_their_names(attachments: dict[str, Any]) -> None:
+    assert told(content(markdown("", attachments=attachments))) == ["cell 1, attachment: holds API_TOKEN"]
+
+
 def test_a_value_in_the_bytes_of_a_picture_is_found_and_ruins_it() -> None:
     picture = base64.b64encode(b"\x89PNG" + bytes(range(200)) + VALUE.encode() + bytes(99)).decode()
     data = content(code("", display(image_png=picture)), markdown("", attachments={"a.png": {"image/png": picture}}))

@@ -63,7 +63,7 @@ def test_a_call_is_one_line_with_its_time(world: World) -> None:
     assert time.endswith("Z")
     assert line == {
         "v": 1, "who": "ana", "tool": "pg_query", "door": "rest", "outcome": "ok", "key": "public.pg_query", "call": "c1", "kernel": "k1", "workspace": "a/x.ipynb",
-        "names": ["PATH", "PGPASSWORD"], "exit_code": 0, "duration_s": 0.123457, "reason": None,
+        "names": ["PATH", "PGPASSWORD"], "more_names": 0, "exit_code": 0, "duration_s": 0.123457, "reason": None,
     }  # fmt: skip
 
 
@@ -96,7 +96,7 @@ def test_no_line_is_longer_than_what_is_written_in_one_piece(world: World, text:
     raw = world.path.read_bytes().splitlines()[-1]
     assert len(raw) < LONGEST
     line = json.loads(raw)
-    assert len(line["names"]) + line.get("more_names", 0) == len(names)
+    assert len(line["names"]) + line["more_names"] == len(names)
 
 
 def test_what_is_cut_ends_with_dots(world: World) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...core.saved import Checked
 from ...core.scan import Finding
@@ -24,7 +25,7 @@ class Looked:
     cell_ids: Mapping[int, str] = field(default_factory=dict)
     """By the number of a cell, counted from one; not every notebook has ids."""
 
-    def json(self) -> dict[str, object]:
+    def json(self) -> dict[str, Any]:
         """For a front end, and for an event."""
         findings = [{**item.json(), "cell_id": self.cell_ids.get(item.where.cell or 0)} for item in self.findings]
         notes = list(self.notes)
