@@ -22,7 +22,7 @@ _STATUSES = {
     kind.code: kind.http_status
     for kind in vars(errors).values()
     if isinstance(kind, type) and issubclass(kind, errors.MccError)
-} | {"busy": 429}
+}
 
 
 class ApiError(web.HTTPError):
