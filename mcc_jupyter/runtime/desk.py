@@ -99,7 +99,7 @@ class Desk:
                 self._look(requester, reply, lambda: self._scan(request, reply, buffers))
             case requests.ReportOf():
                 self._look(requester, reply, lambda: self._report(request, reply))
-            case requests.Tools():
+            case _:  # ``Tools``: there is no other
                 self._look(requester, reply, lambda: say(reply, "tools", manifest=self._manifest()))
 
     # ---- looking

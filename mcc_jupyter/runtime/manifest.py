@@ -60,9 +60,11 @@ class Publisher:
             return
         self._changed.set()
         if self._thread is None:
-            with contextlib.suppress(RuntimeError):  # no thread can be had, or the interpreter ends
-                self._thread = threading.Thread(target=self._work, name="mcc-manifest", daemon=True)
+            self._thread = threading.Thread(target=self._work, name="mcc-manifest", daemon=True)
+            try:
                 self._thread.start()
+            except RuntimeError:  # no thread can be had, or the interpreter ends
+                self._thread = None
 
     def manifest(self) -> dict[str, object]:
         """The manifest as it is now, written or not, with the last revision."""
