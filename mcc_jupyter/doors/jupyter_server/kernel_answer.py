@@ -6,12 +6,16 @@ only the outputs.
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ...core.saved import Checked
 from ...core.scan import finding_from
+from ...runtime.guard import where_it_failed
 
 _MOST = 1000
 """Findings that are taken."""
@@ -29,6 +33,40 @@ class KernelAnswer:
 
 AskKernels = Callable[[str, Callable[[], bytes], bool], Awaitable[KernelAnswer | None]]
 """Path, what makes the notebook's JSON where it is wanted, whether to redact it; None: no kernel has this notebook."""
+
+
+KernelsOf = Callable[[str], Awaitable[Sequence[str]]]
+"""Path of a notebook → the ids of its kernels in which the package is loaded; of others none would answer."""
+
+Scan = Callable[[str, bytes, bool], Awaitable[tuple[Mapping[str, Any], Sequence[Any]]]]
+"""Kernel, notebook, whether to redact → content and buffers of the reply to the control request ``scan``."""
+
+
+def asker(kernels_of: KernelsOf, scan: Scan, log: logging.Logger | logging.LoggerAdapter[Any]) -> AskKernels:
+    """Asks one kernel after the other, each for what those before it have left. One that fails counts as silent."""
+
+    async def ask(path: str, notebook: Callable[[], bytes], clean: bool) -> KernelAnswer | None:
+        kernels = await kernels_of(path)
+        if not kernels:
+            return None
+        document = await asyncio.to_thread(notebook)
+        found: list[object] = []
+        redacted, silent = None, 0
+        for kernel in kernels:
+            try:
+                content, buffers = await scan(kernel, document, clean)
+                findings = content.get("findings")
+                if not isinstance(findings, list):
+                    raise TypeError
+                if content.get("cleaned") is True:
+                    redacted = document = bytes(buffers[0])
+                found += findings
+            except Exception as error:  # noqa: BLE001 - a kernel may be anything
+                log.info("save guard: kernel %s: no answer: %s", kernel, where_it_failed(error))
+                silent += 1
+        return KernelAnswer(found, redacted, silent)
+
+    return ask
 
 
 def merged(checked: Checked, answer: KernelAnswer) -> Checked:
