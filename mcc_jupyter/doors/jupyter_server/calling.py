@@ -16,7 +16,7 @@ from tornado import web, websocket
 from tornado.iostream import StreamClosedError
 
 from ...core.errors import MccError
-from .base import Asked, Handler, http_error, read_body, where
+from .base import Asked, Handler, closed, http_error, read_body, where
 from .calls import Call, Calls
 from .errors import ApiError
 from .kernels import Kernel
@@ -29,14 +29,12 @@ NEW = "new"
 """In the path of a WebSocket: it begins the call, by its first message."""
 
 _LARGE = 32 * 1024
-_FIELDS = ("tool", "arguments", "timeout")
 
 
 async def begin(handler: Any, kernel: Kernel, asked: Mapping[str, object], *, followed: bool) -> Call:
     """Begins the call that a client asks for. Raises ``ApiError``."""
     tool, arguments, timeout = asked.get("tool"), asked.get("arguments", {}), asked.get("timeout")
-    if set(asked) - set(_FIELDS):
-        raise ApiError(422, "argument", f"the body has a field that is none of {', '.join(_FIELDS)}")
+    closed(asked, "tool", "arguments", "timeout")
     if not isinstance(tool, str):
         raise ApiError(422, "argument", "tool: must be the name or the key of a tool")
     if not isinstance(arguments, Mapping):

@@ -20,9 +20,9 @@ from jupyter_core.utils import ensure_async
 
 from ... import __version__
 from ...core.manifest import is_manifest
-from .errors import ApiError, unknown_kernel
+from .errors import ApiError, not_understood, unknown_kernel
 from .link import Link
-from .mirror import Mirrors, Told
+from .mirror import Mirror, Mirrors
 
 OLDEST = "0.1.0"
 """The oldest mcc_jupyter in a kernel that this server understands."""
@@ -68,7 +68,7 @@ class Kernels:
             raise unknown_kernel()
         return kernel
 
-    async def manifest(self, kernel: Kernel) -> Told | None:
+    async def manifest(self, kernel: Kernel) -> Mirror | None:
         """What the kernel says of itself; None if mcc_jupyter is not loaded in it.
 
         Raises ``ApiError``: 409 for a kernel that does not run, 422 for one of a version that does not fit, 504.
@@ -78,8 +78,8 @@ class Kernels:
             reply, _ = await (await self.link(kernel)).ask(self.seconds, "tools")
             content = reply.get("manifest")
             if not isinstance(content, dict) or not is_manifest({"revision": 0, **content}):
-                raise ApiError(502, "not-understood", "the kernel's answer is none that this server understands")
-            manifest: Told | None = Told(content)
+                raise not_understood()
+            manifest: Mirror | None = Mirror(content)
         else:
             name = Path(kernel.manager.connection_file).name
             manifest = await asyncio.to_thread(self._mirrors.read, self._folder / name)
@@ -87,7 +87,7 @@ class Kernels:
             check_version(manifest)
         return manifest
 
-    async def loaded(self, kernel: Kernel) -> Told:
+    async def loaded(self, kernel: Kernel) -> Mirror:
         """As ``manifest``; a kernel without mcc_jupyter is an error too, 409."""
         manifest = await self.manifest(kernel)
         if manifest is None:
@@ -162,7 +162,7 @@ def _dead() -> ApiError:
     return ApiError(409, "kernel-dead", "the kernel is dead; restart it")
 
 
-def check_version(manifest: Told) -> None:
+def check_version(manifest: Mirror) -> None:
     """Raises ``ApiError`` (422) for a kernel whose package this server does not understand (SPEC 13.1)."""
     if _version(manifest.package) < _version(OLDEST):
         where = f"the kernel has mcc_jupyter {_told(manifest.package)}, too old for the server's {__version__}"

@@ -153,6 +153,29 @@ SCHEMAS: dict[str, Schema] = {
             _object({"event": {"const": "error"}, "code": _TEXT, "message": _TEXT}),
         ],
     },
+    "NewWorkspace": _object(
+        {"path": {**_TEXT, "minLength": 1, "description": "The notebook's, as Jupyter's contents API names it."}},
+        {"environment": ref("Environment")},
+        closed=True,
+    ),
+    "WorkspaceChange": _object({}, {"environment": ref("Environment")}, closed=True),
+    "Environment": {
+        "type": ["object", "null"],
+        "description": "Names and texts for the process environment of the notebook's kernels.",
+        "additionalProperties": _TEXT,
+        "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
+        "maxProperties": 256,
+    },
+    "Workspace": _object(
+        {
+            "id": _TEXT,
+            "path": _TEXT,
+            "owner": _TEXT_OR_NULL,
+            "names": {**_TEXTS, "description": "Of the session environment; never a value."},
+            "kernels": {**_TEXTS, "description": "The ids of its kernels that run and that you may see."},
+        }
+    ),
+    "Workspaces": _page("workspaces", ref("Workspace")),
     "OpenApi": {"type": "object"},
     "Policy": _object({"policy": _POLICY}),
 }
