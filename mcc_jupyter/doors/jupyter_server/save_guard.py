@@ -30,7 +30,7 @@ from tornado.web import HTTPError
 
 from ...core.errors import DeclarationError
 from ...core.known import secret_values
-from ...core.saved import Checked, Checker
+from ...core.saved import Checked, Checkers
 from ...core.tool import DEFAULT_FLOOR
 from ...runtime.guard import where_it_failed
 from .kernel_answer import AskKernels, merged
@@ -89,7 +89,7 @@ class SaveGuard:
         self._manager, self._log, self._mode, self._emit = manager, log, mode, emit
         self._own = tuple(secret_values(parent, floor))
         self._known, self._ask, self._kernel_timeout = known, ask_kernels, kernel_timeout
-        self._checker: tuple[tuple[tuple[str, str], ...], Checker] | None = None
+        self._checkers = Checkers()
         self._last: OrderedDict[str, Looked] = OrderedDict()
         self._asking: set[asyncio.Task[None]] = set()
         self._uploads = Uploads()
@@ -220,10 +220,7 @@ class SaveGuard:
         return checked.content
 
     def _check(self, content: object, clean: bool) -> Checked:
-        secrets = (*self._own, *self._known().items())
-        if self._checker is None or self._checker[0] != secrets:
-            self._checker = secrets, Checker(secrets)
-        checker = self._checker[1]
+        checker = self._checkers.knowing((*self._own, *self._known().items()))
         if isinstance(content, str):
             return checker.text(content, clean=clean)
         try:
