@@ -70,7 +70,7 @@ def asker(kernels_of: KernelsOf, scan: Scan, log: logging.Logger | logging.Logge
 
 
 def merged(checked: Checked, answer: KernelAnswer) -> Checked:
-    """What was found and what the kernels found. Raises what a notebook that is none raises."""
+    """What was found and what the kernels found, with the outputs as they redacted them."""
     found = [finding for entry in answer.findings[:_MOST] if (finding := finding_from(entry)) is not None]
     content = checked.content if answer.notebook is None else _with_outputs(checked.content, answer.notebook)
     if content is checked.content:  # whatever they say, nothing was redacted
@@ -79,14 +79,21 @@ def merged(checked: Checked, answer: KernelAnswer) -> Checked:
 
 
 def _with_outputs(content: object, notebook: bytes) -> object:
-    """*content* with the outputs of *notebook*."""
-    redacted = json.loads(notebook)
-    if not isinstance(content, Mapping) or len(redacted["cells"]) != len(content["cells"]):
+    """*content* with the outputs of *notebook*; the same object if that is no notebook of as many cells."""
+    try:
+        redacted = json.loads(notebook)["cells"]
+    except (ValueError, TypeError, LookupError, RecursionError):
         return content
-    cells = [
-        {**cell, "outputs": other["outputs"]} if "outputs" in cell else cell
-        for cell, other in zip(content["cells"], redacted["cells"], strict=True)
-    ]
-    return {**content, "cells": cells}
+    cells = content.get("cells") if isinstance(content, Mapping) else None
+    if not isinstance(content, Mapping) or not isinstance(cells, list) or not isinstance(redacted, list):
+        return content
+    if len(redacted) != len(cells):
+        return content
+    return {**content, "cells": [_with_outputs_of(cell, other) for cell, other in zip(cells, redacted, strict=True)]}
 
 
+def _with_outputs_of(cell: object, other: object) -> object:
+    outputs = other.get("outputs") if isinstance(other, Mapping) else None
+    if not isinstance(cell, Mapping) or "outputs" not in cell or not isinstance(outputs, list):
+        return cell
+    return {**cell, "outputs": outputs}

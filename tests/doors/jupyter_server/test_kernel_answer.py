@@ -7,7 +7,11 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mcc_jupyter.doors.jupyter_server.kernel_answer import KernelAnswer, asker
+import pytest
+
+from mcc_jupyter.core.saved import Checked
+from mcc_jupyter.core.scan import Finding, Where
+from mcc_jupyter.doors.jupyter_server.kernel_answer import KernelAnswer, asker, merged
 
 LOG = logging.getLogger("test")
 Reply = tuple[Mapping[str, Any], Sequence[Any]]
@@ -61,3 +65,38 @@ async def test_without_a_kernel_the_notebook_is_not_even_written() -> None:
 
     assert await ask("other.ipynb", lambda: json.loads("fails"), False) is None
     assert asked == []
+
+
+FOUND = {"part": "output", "cell": 1, "output": 1, "line": None, "name": "A", "format": None, "redacted": True}
+CODE = {"cell_type": "code", "source": "x", "outputs": [{"text": "secret"}]}
+CONTENT = {"cells": [CODE, {"cell_type": "markdown", "source": "y"}, 7], "metadata": {"z": 1}}
+
+
+def test_of_a_kernels_notebook_only_outputs_are_taken() -> None:
+    theirs = {"cells": [{"source": "changed", "outputs": [{"text": "mark"}]}, {"outputs": [1]}, {"outputs": [2]}], "metadata": {}, "more": 1}
+    made = merged(Checked(CONTENT), KernelAnswer([FOUND], json.dumps(theirs).encode()))
+
+    assert made.content == {**CONTENT, "cells": [{**CODE, "outputs": [{"text": "mark"}]}, *CONTENT["cells"][1:]]}
+    assert made.findings == (Finding(Where("output", 1, 1), "A", redacted=True),)
+
+
+@pytest.mark.parametrize("theirs", [b"", b"[]", b"7", b"{}", b'{"cells": 7}', b"\xff", b"[" * 100_000, b'{"cells": []}', b'{"cells": [1, 2, 3, 4]}'])
+@pytest.mark.parametrize("content", [CONTENT, 7, {"worksheets": []}])
+def test_a_notebook_that_is_another_one_changes_nothing(content: object, theirs: bytes) -> None:
+    made = merged(Checked(content), KernelAnswer([FOUND], theirs))
+
+    assert made.content is content
+    assert made.findings == (Finding(Where("output", 1, 1), "A"),)
+
+
+@pytest.mark.parametrize("cell", [7, {}, {"outputs": 7}])
+def test_a_cell_without_outputs_is_left_as_it_is(cell: object) -> None:
+    made = merged(Checked({"cells": [CODE]}), KernelAnswer([], json.dumps({"cells": [cell]}).encode()))
+
+    assert made.content == {"cells": [CODE]}
+
+
+def test_so_many_findings_are_taken() -> None:
+    answer = KernelAnswer([{**FOUND, "cell": at} for at in range(1, 3000)])
+
+    assert len(merged(Checked(CONTENT), answer).findings) == 1000
