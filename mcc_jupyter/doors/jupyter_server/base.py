@@ -28,6 +28,7 @@ from .people import Person
 if TYPE_CHECKING:
     from .calls import Calls
     from .kernels import Kernel, Kernels
+    from .ledger import Ledger
     from .people import People
 
 _LARGE = 64 * 1024
@@ -41,6 +42,7 @@ class Services:
     kernels: Kernels
     calls: Calls
     people: People
+    ledger: Ledger
     largest_body: int
 
 

@@ -16,12 +16,14 @@ from tornado import web, websocket
 from tornado.iostream import StreamClosedError
 
 from ...core.errors import MccError
-from .base import Asked, Handler, closed, http_error, read_body, where
-from .calls import Call, Calls
+from .base import Asked, Handler, Services, closed, http_error, read_body, where
+from .calls import Call, Wanted
 from .errors import ApiError
 from .kernels import Kernel
+from .ledger import names_of
 from .looking import find_tool
 from .paging import limit_of, page
+from .people import Person
 
 RESOURCE = "mcc_jupyter:calls"
 NDJSON = "application/x-ndjson"
@@ -41,11 +43,17 @@ async def begin(handler: Any, kernel: Kernel, asked: Mapping[str, object], *, fo
         raise ApiError(422, "argument", "arguments: must be an object of names and values")
     if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0):
         raise ApiError(422, "argument", "timeout: must be a number of seconds above 0, or null")
-    services = handler.services
-    manifest = await services.kernels.loaded(kernel)
-    found = find_tool(manifest, tool, handler.person)
-    calls: Calls = services.calls
-    return await calls.begin(kernel, str(found.get("key")), handler.person, arguments, timeout, followed=followed)
+    services: Services = handler.services
+    person: Person = handler.person
+    found = None
+    try:
+        manifest = await services.kernels.loaded(kernel)
+        found = find_tool(manifest, tool, person)
+        wanted = Wanted(str(found["name"]), str(found["key"]), names_of(found), manifest.workspace)
+        return await services.calls.begin(kernel, wanted, person, arguments, timeout, followed=followed)
+    except ApiError as error:
+        services.ledger.refused(person, kernel.id, found, error)
+        raise
 
 
 class CallsHandler(Handler):

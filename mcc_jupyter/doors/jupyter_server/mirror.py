@@ -40,6 +40,11 @@ class Mirror:
         return self.content.get("pid"), self.content.get("started"), self.revision
 
     @property
+    def workspace(self) -> str | None:
+        found = self.content.get("workspace")
+        return found if isinstance(found, str) else None
+
+    @property
     def tools(self) -> list[Mapping[str, Any]]:
         return list(self.content["tools"])
 

@@ -54,7 +54,7 @@ class WorkspaceHandler(Handler):
 
     def owns(self, workspace: Workspace) -> bool:
         person = self.person
-        return workspace.owner == person.name or person.sees_all_calls
+        return workspace.owner == person.name or person.sees_all
 
     async def running(self) -> dict[str, list[str]]:
         """Real paths of notebooks to the ids of their kernels."""

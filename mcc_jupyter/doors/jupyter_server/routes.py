@@ -159,6 +159,19 @@ TABLE: tuple[tuple[type[RequestHandler], tuple[Operation, ...]], ...] = (
         ),
     ),
     (documents.PolicyHandler, (_get("/policy", _POLICY, "The operator's policy file, if there is one.", "Policy"),)),
+    (
+        documents.AuditHandler,
+        (
+            _get(
+                "/audit",
+                documents.AUDIT,
+                "Calls that came over HTTP, the newest first: yours, or everybody's for the group admin.",
+                "Audit",
+                422,
+                query=PAGED,
+            ),
+        ),
+    ),
     (documents.OpenApiHandler, (_get("/openapi.json", _TOOLS, "This document.", "OpenApi"),)),
 )
 

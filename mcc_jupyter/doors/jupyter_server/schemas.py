@@ -99,7 +99,13 @@ SCHEMAS: dict[str, Schema] = {
         "description": "What the tool's environment is, by name and never by value: docs/report-v1.schema.json.",
         "properties": {"schema": {"const": "mcc.report"}, "version": {"const": 1}},
     },
-    "SessionKey": _object({"key": _TEXT, "type": _TEXT, "size": _COUNT}),
+    "SessionKey": _object(
+        {
+            "key": _TEXT,
+            "type": _TEXT,
+            "size": {"type": ["integer", "null"], "minimum": 0, "description": "null for what is no entry of yours."},
+        }
+    ),
     "Session": _page("session", ref("SessionKey"), loaded=_FLAG, revision=_COUNT),
     "NewCall": _object(
         {"tool": {**_TEXT, "description": "Its key, or its name where one tool alone has it."}},
@@ -176,6 +182,11 @@ SCHEMAS: dict[str, Schema] = {
         }
     ),
     "Workspaces": _page("workspaces", ref("Workspace")),
+    "Audit": _page("entries", ref("AuditEntry"), kept={**_FLAG, "description": "Whether a log is kept at all."}),
+    "AuditEntry": _object(
+        {"v": {"const": 1}, "time": _TEXT, "who": _TEXT, "tool": _TEXT, "door": _TEXT, "outcome": _TEXT},
+        {**dict.fromkeys(("key", "call", "kernel", "workspace", "reason"), _TEXT_OR_NULL), "names": _TEXTS},
+    ),
     "OpenApi": {"type": "object"},
     "Policy": _object({"policy": _POLICY}),
 }
