@@ -94,6 +94,14 @@ class Kernels:
             raise ApiError(409, "not-loaded", "mcc_jupyter is not loaded in this kernel; run %load_ext mcc_jupyter")
         return manifest
 
+    async def speaks(self, kernel_id: str) -> bool:
+        """Whether mcc_jupyter is loaded in the kernel, in a version that this server understands."""
+        kernel = self._kernel(kernel_id)
+        try:
+            return kernel is not None and await self.manifest(kernel) is not None
+        except ApiError:
+            return False
+
     async def link(self, kernel: Kernel) -> Link:
         """The conversation with the kernel's present process."""
         link = self._links.get(kernel.id)

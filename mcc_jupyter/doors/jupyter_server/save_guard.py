@@ -18,7 +18,7 @@ import functools
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -39,6 +39,8 @@ from .uploads import LAST, Uploads, waiting
 
 T = TypeVar("T")
 Mode = Literal["warn", "redact", "refuse", "off"]
+Known = Callable[[], Mapping[str, str] | Iterable[tuple[str, str]]]
+"""Names and values; a name may have several."""
 Log = logging.Logger | logging.LoggerAdapter[Any]
 
 _REMEMBERED = 1000
@@ -58,7 +60,7 @@ def install(
     log: Log,
     mode: Mode | Callable[[], Mode] = "warn",
     floor: tuple[str, ...] = DEFAULT_FLOOR,
-    known: Callable[[], Mapping[str, str]] = dict,
+    known: Known = dict,
     ask_kernels: AskKernels | None = None,
     kernel_timeout: float = 2.0,
     emit: Callable[[Looked], None] | None = None,
@@ -81,7 +83,7 @@ class SaveGuard:
         log: Log,
         mode: Mode | Callable[[], Mode],
         floor: tuple[str, ...],
-        known: Callable[[], Mapping[str, str]],
+        known: Known,
         ask_kernels: AskKernels | None,
         kernel_timeout: float,
         emit: Callable[[Looked], None] | None,
@@ -220,7 +222,9 @@ class SaveGuard:
         return checked.content
 
     def _check(self, content: object, clean: bool) -> Checked:
-        checker = self._checkers.knowing((*self._own, *self._known().items()))
+        known = self._known()
+        pairs = known.items() if isinstance(known, Mapping) else known
+        checker = self._checkers.knowing((*self._own, *pairs))
         if isinstance(content, str):
             return checker.text(content, clean=clean)
         try:
