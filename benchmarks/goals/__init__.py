@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..harness import Goal
-from . import calls, functions, mcc, output, policy, server
+from . import calls, functions, mcc, output, policy, saving, server
 
 _ALL = sorted(
-    (*calls.GOALS, *functions.GOALS, *policy.GOALS, *output.GOALS, *mcc.GOALS, *server.GOALS),
+    (*calls.GOALS, *functions.GOALS, *policy.GOALS, *output.GOALS, *mcc.GOALS, *saving.GOALS, *server.GOALS),
     key=lambda goal: int(goal.number[1:]),
 )
 

@@ -122,6 +122,20 @@ class Checker:
         return found
 
 
+class Checkers:
+    """A checker for what is secret now: the one before, which remembers what was clean, while that has not changed."""
+
+    def __init__(self) -> None:
+        self._last: tuple[tuple[tuple[str, str], ...], Checker] | None = None
+
+    def knowing(self, secrets: Iterable[tuple[str, str]]) -> Checker:
+        pairs = tuple(secrets)
+        last = self._last
+        if last is None or last[0] != pairs:
+            self._last = last = pairs, Checker(pairs)
+        return last[1]
+
+
 def _outputs(cell: object) -> list[Any]:
     outputs = cell.get("outputs") if isinstance(cell, Mapping) else None
     return outputs if isinstance(outputs, list) else []

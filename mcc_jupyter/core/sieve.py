@@ -92,7 +92,7 @@ class Sieve:
             numbers[text.is_picture].extend([number] * len(spellings))
         for is_picture in (False, True):
             data = _END.join(entries[is_picture])
-            squeezed = data.translate(None, _BLANKS)
+            squeezed = data.translate(None, _BLANKS) if self._redactor else b""
             found.update(numbers[is_picture][at] for at in _entries(squeezed, self._known(squeezed)))
             if not is_picture:
                 found.update(numbers[is_picture][at] for at in _entries(data, _formats(data)))

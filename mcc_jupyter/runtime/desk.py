@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections import OrderedDict
@@ -20,7 +21,7 @@ from ..core.errors import ArgumentError, InternalError, MccError
 from ..core.outcome import Outcome
 from ..core.reading import positive
 from ..core.requests import VERSION, Caller
-from ..core.scan import Scanner
+from ..core.saved import Checkers
 from ..core.schema import bind
 from .checks import check_arguments
 from .crew import Crew
@@ -72,6 +73,7 @@ class Desk:
         self._calls: dict[_Key, _Running] = {}
         self._ended: OrderedDict[_Key, None] = OrderedDict()
         self._crew = Crew(AT_ONCE, WAITING, "mcc-call")
+        self._checkers = Checkers()
         self._looks = Crew(_LOOKS, WAITING, "mcc-look")
         self._watching = False
 
@@ -119,16 +121,15 @@ class Desk:
             document = bytes(buffers[0]).decode()
         except UnicodeDecodeError:
             raise ArgumentError("mcc_request: the notebook is not UTF-8") from None
-        scanner = Scanner(self._secrets())
-        if request.clean:
-            cleaned = scanner.clean_notebook(document)
-            found, text = [*cleaned.redacted, *cleaned.standing], cleaned.text
-        else:
-            found, text = scanner.notebook(document), document
-        changed = text != document
-        findings = [finding.json() for finding in found]
+        try:
+            notebook = json.loads(document)
+        except (ValueError, RecursionError):
+            raise ArgumentError("mcc_request: the notebook is no JSON") from None
+        checked = self._checkers.knowing(self._secrets()).check(notebook, clean=request.clean)
+        changed = checked.content is not notebook
+        findings = [finding.json() for finding in checked.findings]
         content = {"v": VERSION, "event": "scanned", "findings": findings, "cleaned": changed}
-        reply(content, [text.encode()] if changed else [])
+        reply(content, [json.dumps(checked.content).encode()] if changed else [])
 
     # ---- calling
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcc_jupyter.core.errors import DeclarationError
-from mcc_jupyter.core.saved import Checked, Checker
+from mcc_jupyter.core.saved import Checked, Checker, Checkers
 from mcc_jupyter.core.scan import Finding, Scanner, Where
 from mcc_jupyter.core.secret_forms import is_ordinary
 from mcc_jupyter.core.sieve import Sieve, Text
@@ -215,6 +215,16 @@ def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None
         sieve.suspects([Text(0, f"{at}" * 300)])
 
     assert len(sieve._clean) <= 3
+
+
+def test_a_checker_is_kept_while_the_secrets_are_the_same() -> None:
+    checkers = Checkers()
+    first = checkers.knowing(SECRETS)
+
+    assert checkers.knowing(iter(SECRETS)) is first
+    other = checkers.knowing(SECRETS[:1])
+    assert other is not first
+    assert [str(finding) for finding in other.check(content(code("hunter2-hunter2"))).findings] == []
 
 
 def test_a_picture_that_was_clean_is_no_clean_text() -> None:

@@ -233,6 +233,8 @@ def test_a_scan_wants_one_notebook_in_utf_8(asked: Asked, monkeypatch: pytest.Mo
     assert scanned(b" " * 1001) == (error("argument", size), [])
     assert scanned(b"\xff") == (error("argument", "mcc_request: the notebook is not UTF-8"), [])
     assert scanned(b"{}")[0]["code"] == "declaration"
+    assert scanned(b"{") == (error("argument", "mcc_request: the notebook is no JSON"), [])
+    assert scanned(b"[" * 1000) == (error("argument", "mcc_request: the notebook is no JSON"), [])
     notebook = json.dumps({"cells": [{"cell_type": "raw", "source": [SECRET]}]}).encode()
     found, none = scanned(notebook)
     assert ([(one["name"], one["cell"], one["part"]) for one in found["findings"]], found["cleaned"], none) == ([("TOKEN", 1, "source")], False, [])

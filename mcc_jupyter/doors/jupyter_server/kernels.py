@@ -17,6 +17,7 @@ from typing import Any
 
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from jupyter_core.utils import ensure_async
+from jupyter_server.gateway.managers import GatewayKernelManager
 
 from ... import __version__
 from ...core.manifest import is_manifest
@@ -94,6 +95,14 @@ class Kernels:
             raise ApiError(409, "not-loaded", "mcc_jupyter is not loaded in this kernel; run %load_ext mcc_jupyter")
         return manifest
 
+    async def speaks(self, kernel_id: str) -> bool:
+        """Whether mcc_jupyter is loaded in the kernel, in a version that this server understands."""
+        kernel = self._kernel(kernel_id)
+        try:
+            return kernel is not None and await self.manifest(kernel) is not None
+        except ApiError:
+            return False
+
     async def link(self, kernel: Kernel) -> Link:
         """The conversation with the kernel's present process."""
         link = self._links.get(kernel.id)
@@ -146,8 +155,7 @@ class Kernels:
             manager = self._manager.get_kernel(kernel_id)
         except KeyError:  # it was shut down meanwhile
             return None
-        provisioner = getattr(manager, "provisioner", None)
-        return Kernel(kernel_id, manager, provisioner is not None and not isinstance(provisioner, LocalProvisioner))
+        return Kernel(kernel_id, manager, _is_remote(manager))
 
     async def _running(self, kernel: Kernel) -> None:
         if kernel.state == "dead":
@@ -156,6 +164,14 @@ class Kernels:
             raise ApiError(409, "kernel-not-ready", "the kernel is starting; try again in a moment")
         if not kernel.remote and not await ensure_async(kernel.manager.is_alive()):
             raise _dead()
+
+
+def _is_remote(manager: Any) -> bool:
+    """Whether the kernel may be on another machine. One that is only being started has no provisioner yet."""
+    if isinstance(manager, GatewayKernelManager):
+        return True
+    provisioner = getattr(manager, "provisioner", None)
+    return provisioner is not None and not isinstance(provisioner, LocalProvisioner)
 
 
 def _dead() -> ApiError:

@@ -160,7 +160,8 @@ class Link:
 
     def _put(self, message: dict[str, Any]) -> None:
         if self._remote:
-            self._client.control_channel.send(message)
+            # A gateway takes a message that names no channel for one of the shell's.
+            self._client.control_channel.send({**message, "channel": "control"})
             return
         # The channel's own ``send`` uses the socket behind asyncio's back: a reply that comes meanwhile is not seen.
         parts = self._client.session.serialize(message)

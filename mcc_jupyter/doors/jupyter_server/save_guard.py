@@ -18,7 +18,7 @@ import functools
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -30,7 +30,7 @@ from tornado.web import HTTPError
 
 from ...core.errors import DeclarationError
 from ...core.known import secret_values
-from ...core.saved import Checked, Checker
+from ...core.saved import Checked, Checkers
 from ...core.tool import DEFAULT_FLOOR
 from ...runtime.guard import where_it_failed
 from .kernel_answer import AskKernels, merged
@@ -39,6 +39,8 @@ from .uploads import LAST, Uploads, waiting
 
 T = TypeVar("T")
 Mode = Literal["warn", "redact", "refuse", "off"]
+Known = Callable[[], Mapping[str, str] | Iterable[tuple[str, str]]]
+"""Names and values; a name may have several."""
 Log = logging.Logger | logging.LoggerAdapter[Any]
 
 _REMEMBERED = 1000
@@ -58,7 +60,7 @@ def install(
     log: Log,
     mode: Mode | Callable[[], Mode] = "warn",
     floor: tuple[str, ...] = DEFAULT_FLOOR,
-    known: Callable[[], Mapping[str, str]] = dict,
+    known: Known = dict,
     ask_kernels: AskKernels | None = None,
     kernel_timeout: float = 2.0,
     emit: Callable[[Looked], None] | None = None,
@@ -81,7 +83,7 @@ class SaveGuard:
         log: Log,
         mode: Mode | Callable[[], Mode],
         floor: tuple[str, ...],
-        known: Callable[[], Mapping[str, str]],
+        known: Known,
         ask_kernels: AskKernels | None,
         kernel_timeout: float,
         emit: Callable[[Looked], None] | None,
@@ -89,7 +91,7 @@ class SaveGuard:
         self._manager, self._log, self._mode, self._emit = manager, log, mode, emit
         self._own = tuple(secret_values(parent, floor))
         self._known, self._ask, self._kernel_timeout = known, ask_kernels, kernel_timeout
-        self._checker: tuple[tuple[tuple[str, str], ...], Checker] | None = None
+        self._checkers = Checkers()
         self._last: OrderedDict[str, Looked] = OrderedDict()
         self._asking: set[asyncio.Task[None]] = set()
         self._uploads = Uploads()
@@ -220,10 +222,9 @@ class SaveGuard:
         return checked.content
 
     def _check(self, content: object, clean: bool) -> Checked:
-        secrets = (*self._own, *self._known().items())
-        if self._checker is None or self._checker[0] != secrets:
-            self._checker = secrets, Checker(secrets)
-        checker = self._checker[1]
+        known = self._known()
+        pairs = known.items() if isinstance(known, Mapping) else known
+        checker = self._checkers.knowing((*self._own, *pairs))
         if isinstance(content, str):
             return checker.text(content, clean=clean)
         try:

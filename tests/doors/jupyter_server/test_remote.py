@@ -2,41 +2,45 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
+import websocket
 from jupyter_server.gateway.gateway_client import GatewayClient
 from jupyter_server.gateway.managers import GatewayKernelManager
 
-from mcc_jupyter.doors.jupyter_server.kernels import Kernel
-from mcc_jupyter.doors.jupyter_server.link import Link
-from tests.doors.jupyter_server.servers import Server, eventually
-from tests.doors.jupyter_server.test_calls import GREET, with_tools
+from mcc_jupyter.doors.jupyter_server.kernels import Kernel, _is_remote
+from tests.doors.jupyter_server.servers import Server
+from tests.doors.jupyter_server.test_calls import GREET, NDJSON, events, printed, with_tools
 
 
 @pytest.fixture
-def gateway(server: Server, jp_asyncio_loop: Any) -> Any:
+def gateway(server: Server, monkeypatch: pytest.MonkeyPatch) -> Any:
     """This server as the gateway of a kernel of its own: the kernel, as a server elsewhere would have it."""
+    # Jupyter's client opens the WebSocket without a token.
+    monkeypatch.setattr(websocket, "create_connection", partial(websocket.create_connection, header=server.token))
     GatewayClient.clear_instance()
     client = GatewayClient.instance(url=server.base, auth_token=server.token["Authorization"].removeprefix("token "))
     yield client
     GatewayClient.clear_instance()
 
 
-async def test_a_remote_kernel_is_asked_and_called(server: Server, gateway: Any) -> None:
-    local = await with_tools(server, GREET, "greet")
+async def test_a_remote_kernel_is_asked_and_called(server: Server, gateway: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = await with_tools(server, GREET, "greet")
     manager = GatewayKernelManager(parent=server.app.kernel_manager)
-    manager.kernel_id = local
-    manager.kernel = {"id": local}
-    kernel = Kernel(local, manager, remote=True)
-    link = Link(manager, remote=True)
+    manager.kernel_id, manager.kernel = kernel, {"id": kernel, "execution_state": "idle"}
+    get = server.app.kernel_manager.get_kernel
+    # For the extension it is remote; the gateway, which this server is too, has it.
+    monkeypatch.setattr(server.services.kernels, "_kernel", lambda one: Kernel(one, manager, _is_remote(manager)))
+    server.manifest(kernel).unlink()
 
-    reply, _ = await link.ask(10, "tools")
-    heard: list[Any] = []
-    await link.call({"call": "one", "tool": "greet", "arguments": {"who": "Ada"}}, lambda content, _: heard.append(content), heard.append)
-    await eventually(lambda: heard and heard[-1]["event"] in ("done", "error"))
-    await link.close()
+    listed = await server.ask("GET", "/kernels")
+    tools = await server.ask("GET", f"/kernels/{kernel}/tools")
+    call = await server.ask("POST", f"/kernels/{kernel}/calls", {"tool": "greet", "arguments": {"who": "Ada"}}, headers=NDJSON)
+    await server.services.kernels.close()
 
-    assert [tool["name"] for tool in reply["manifest"]["tools"]] == ["greet"]
-    assert "".join(event["text"] for event in heard if event["event"] == "output" and event["stream"] == "stdout") == "hello Ada\n"
-    assert kernel.remote
+    assert [(found["remote"], found["loaded"]) for found in listed.document["kernels"]] == [(True, None)]
+    assert [tool["name"] for tool in tools.document["tools"]] == ["greet"]
+    assert printed(events(call)) == "hello Ada\n"
+    assert get(kernel).execution_state == "idle"

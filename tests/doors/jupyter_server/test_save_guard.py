@@ -378,9 +378,10 @@ async def test_what_was_found_moves_with_its_notebook_and_goes_with_it(server: S
     looked = server.guard.findings("/b/y.ipynb")
     assert looked is not None
     assert looked.path == "b/y.ipynb"
-    await server.rest("DELETE", "b/y.ipynb")
+    await server.put(DIRTY, "bc.ipynb")
+    await server.rest("DELETE", "b")
     assert server.guard.findings("b/y.ipynb") is None
-    assert server.found("ab.ipynb")[0] == "told"
+    assert [server.found(path)[0] for path in ("ab.ipynb", "bc.ipynb")] == ["told", "told"]
 
 
 @pytest.mark.parametrize("mode", ["warn", "redact", "refuse", "off"])
@@ -641,6 +642,15 @@ async def test_of_a_kernels_findings_only_names_and_places_are_taken(server: Ser
     await settled(server)
 
     assert server.found() == ("told", ["cell 9, output 1: looks like a GitHub token"])
+
+
+async def test_of_a_file_that_is_uploaded_no_kernel_is_asked(server: Server) -> None:
+    asked: list[Any] = []
+    server.install(ask_kernels=answers(KernelAnswer([FOUND]), asked))
+    await server.rest("PUT", "x.ipynb", {"type": "file", "format": "text", "content": json.dumps(OF_KERNEL)})
+    await settled(server)
+
+    assert (asked, server.found()) == ([], ("clean", []))
 
 
 async def test_with_no_kernel_nothing_is_said(server: Server) -> None:
