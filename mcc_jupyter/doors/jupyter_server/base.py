@@ -51,6 +51,7 @@ class Asked:
 
     settings: dict[str, Any]
     current_user: Any
+    request: Any
 
     @property
     def services(self) -> Services:
@@ -61,6 +62,10 @@ class Asked:
     @property
     def person(self) -> Person:
         return self.services.people.person(self.current_user)
+
+    def hide_query(self) -> None:
+        """Takes the query from what the access log and the logs of errors show; its parameters are read already."""
+        self.request.uri = self.request.path
 
     async def kernel(self, kernel_id: str, action: str) -> Kernel:
         """The kernel named in the path. Raises ``ApiError`` 404."""
@@ -90,12 +95,11 @@ class Handler(Asked, ExtensionHandlerMixin, APIHandler):
 
     def initialize(self, name: str = "mcc_jupyter") -> None:
         super().initialize(name=name)
+        self.hide_query()
         self._received = bytearray()
         self._too_large = False
 
     async def prepare(self) -> None:  # type: ignore[override]  # as the host's own
-        # The access log and the logs of errors show it.
-        self.request.uri = self.request.path
         await super().prepare()
         length = self.request.headers.get("Content-Length", "0")
         if length.isdigit() and int(length) > self.services.largest_body:

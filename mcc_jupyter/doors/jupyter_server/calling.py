@@ -134,9 +134,9 @@ class StreamHandler(Asked, ExtensionHandlerMixin, WebSocketMixin, websocket.WebS
     _call: Call | None = None
     _task: asyncio.Task[None] | None = None
 
-    async def prepare(self, *args: Any, **kwargs: Any) -> None:
-        self.request.uri = self.request.path
-        await super().prepare(*args, **kwargs)
+    def initialize(self, name: str = "mcc_jupyter") -> None:
+        super().initialize(name=name)
+        self.hide_query()
 
     @ws_authenticated
     @authorized(action="execute", resource=RESOURCE)

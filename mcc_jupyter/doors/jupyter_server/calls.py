@@ -26,6 +26,8 @@ from .people import Person
 
 KEPT = 256 * 1024
 """Characters of output that a call keeps beyond what its followers have still to take."""
+PIECES = 1000
+"""The same in pieces, which may be small."""
 REMEMBERED = 200
 REMEMBERED_SIZE = 64 * 1024 * 1024
 
@@ -230,7 +232,7 @@ class Call:
 
     def _trim(self) -> None:
         needed = self._needed()
-        while self._pieces and self._size > KEPT and self._pieces[0].seq <= needed:
+        while self._pieces and self._pieces[0].seq <= needed and (self._size > KEPT or len(self._pieces) > PIECES):
             gone = self._pieces.popleft()
             self._size -= len(gone.text)
             self.dropped += len(gone.text)

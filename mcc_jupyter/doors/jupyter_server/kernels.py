@@ -109,6 +109,7 @@ class Kernels:
         if link is not None and link.current:
             return link
         self._links[kernel.id] = fresh = Link(kernel.manager, remote=kernel.remote)
+        await self.forget_the_gone()
         if link is not None:
             await link.close()
         return fresh

@@ -200,6 +200,17 @@ async def test_a_form_is_no_json(server: Server) -> None:
     assert (answer.status, answer.document["code"]) == (415, "media-type")
 
 
+@pytest.mark.parametrize(("verb", "path", "status"), [("GET", "/status?x={}", 200), ("TRACE", "/status?x={}", 405), ("GET", "/kernels/%ff/tools?x={}", 400), ("GET", "/status?token={}&x=%ff{}", 200), ("GET", "/kernels?limit=%ff{}", 400)])
+async def test_a_query_is_in_no_log(verb: str, path: str, status: int, server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    answer = await server.ask(verb, path.replace("{}", MARK))
+
+    assert answer.status in (status, 403), answer
+    assert MARK not in answer.text
+    assert MARK not in caplog.text
+
+
 async def test_a_mistake_of_this_package_is_500_without_a_text_of_it(server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError(MARK)
