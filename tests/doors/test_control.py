@@ -284,3 +284,15 @@ def test_unloading_ends_the_calls_and_answers_no_more_and_loading_answers_again(
     world.notebook.run("%reload_ext mcc_jupyter")
     assert world.notebook.value(handlers) == "True"
     assert server.ask("report", tool="slow")["event"] == "report"
+
+
+def test_nothing_of_a_call_outlives_its_kernel(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    try:
+        world.notebook.run(SLOW)
+        world.client().request("call", call="c", tool="slow")
+        pid = written(tmp_path / "pid")
+        world.manager.shutdown_kernel()
+        assert until(lambda: not alive(pid))
+    finally:
+        world.close()
