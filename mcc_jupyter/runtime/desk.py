@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ..core import requests
-from ..core.errors import ArgumentError, InternalError, MccError
+from ..core.errors import ArgumentError, Busy, InternalError, MccError
 from ..core.outcome import Outcome
 from ..core.reading import positive
 from ..core.requests import VERSION, Caller
@@ -43,7 +43,7 @@ _REMEMBERED = 1024
 _LOOK_UP = 1.0
 """Seconds after which it is looked whether a requester has gone, while there are calls."""
 LARGEST_SCAN = 128 * 1024 * 1024
-"""Bytes of a notebook."""
+"""Bytes of a notebook, and of all that are here to be scanned."""
 
 _Key = tuple[object, str]
 
@@ -76,6 +76,7 @@ class Desk:
         self._checkers = Checkers()
         self._looks = Crew(_LOOKS, WAITING, "mcc-look")
         self._watching = False
+        self._scanning = 0
 
     def handle(self, content: object, requester: object, reply: Reply, buffers: Sequence[bytes] = ()) -> None:
         """Answers a request by *reply*, now or later. *requester* tells who asks from others."""
@@ -98,7 +99,7 @@ class Desk:
             case requests.CallOf():
                 self._begin(request, requester, reply)
             case requests.Scan():
-                self._look(requester, reply, lambda: self._scan(request, reply, buffers))
+                self._begin_scan(request, requester, reply, buffers)
             case requests.ReportOf():
                 self._look(requester, reply, lambda: self._report(request, reply))
             case _:  # ``Tools``: there is no other
@@ -114,11 +115,34 @@ class Desk:
             found = self._toolbox().report(request.tool, everything=request.everything)
         say(reply, "report", report=found.json())
 
-    def _scan(self, request: requests.Scan, reply: Reply, buffers: Sequence[bytes]) -> None:
+    def _begin_scan(self, request: requests.Scan, requester: object, reply: Reply, buffers: Sequence[bytes]) -> None:
         if len(buffers) != 1 or len(buffers[0]) > LARGEST_SCAN:
             raise ArgumentError(f"mcc_request: send one notebook of at most {LARGEST_SCAN:,} bytes")
+        [data] = buffers
+
+        def scan() -> None:
+            try:
+                answered(reply, lambda: self._scan(request, reply, data))
+            finally:
+                self._held(-len(data))
+
+        self._held(len(data))
         try:
-            document = bytes(buffers[0]).decode()
+            self._looks.submit(requester, scan)
+        except MccError:
+            self._held(-len(data))
+            raise
+
+    def _held(self, change: int) -> None:
+        """Counts the bytes of notebooks that are here to be scanned; raises ``Busy`` where they would be too many."""
+        with self._lock:
+            if change > 0 and self._scanning and self._scanning + change > LARGEST_SCAN:
+                raise Busy("this kernel has too many notebooks to scan already; try again later")
+            self._scanning += change
+
+    def _scan(self, request: requests.Scan, reply: Reply, data: bytes) -> None:
+        try:
+            document = data.decode()
         except UnicodeDecodeError:
             raise ArgumentError("mcc_request: the notebook is not UTF-8") from None
         try:

@@ -147,6 +147,9 @@ def test_an_id_is_one_requesters_and_is_used_once(asked: Asked) -> None:
     assert until(lambda: len(asked.of("c")) == 2 and len(asked.of("c", "other")) == 2)
     asked.call("c")
     assert asked.last == error("argument", "mcc_request: `call` must be an id that you have not used before")
+    for op in ({"op": "cancel"}, {"op": "ack", "seq": 1}):
+        asked.ask({"v": 1, "call": "c", **op}, "a third")
+        assert asked.last == error("argument", "mcc_request: `call` must be the id of a call that you began")
     asked.ask({"v": 1, "op": "cancel", "call": "c"}, "other")
     assert asked.ended("c", "other")["outcome"]["status"] == "interrupt"
     assert [one["event"] for one in asked.of("c")] == ["started", "output"]
@@ -242,3 +245,19 @@ def test_a_scan_wants_one_notebook_in_utf_8(asked: Asked, monkeypatch: pytest.Mo
     found, [cleaned] = scanned(json.dumps({"cells": [printed]}).encode(), clean=True)
     assert (found["cleaned"], SECRET.encode() in cleaned, b"[redacted:TOKEN]" in cleaned) == (True, False, True)
     assert scanned(cleaned, clean=True) == ({"v": 1, "event": "scanned", "findings": [], "cleaned": False}, [])
+
+
+def test_only_so_many_bytes_of_notebooks_are_here_at_a_time(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desks, "LARGEST_SCAN", 1000)
+    held, notebook = threading.Event(), json.dumps({"cells": []}).encode().ljust(600)
+    monkeypatch.setattr(asked.desk, "_secrets", lambda: held.wait() and [])
+    for requester in ("one", "two"):
+        asked.ask({"v": 1, "op": "scan"}, requester, [notebook])
+    assert asked.answers == [("two", error("busy", "this kernel has too many notebooks to scan already; try again later"), [])]
+    held.set()
+    assert until(lambda: len(asked.answers) == 2)
+    assert until(lambda: asked.desk._scanning == 0)
+    asked.desk._looks._size = asked.desk._looks._room = 0
+    asked.ask({"v": 1, "op": "scan"}, "three", [notebook])
+    assert asked.last == error("busy", "this kernel has 0 requests waiting already; try again later")
+    assert asked.desk._scanning == 0

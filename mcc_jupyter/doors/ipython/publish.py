@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import sys
 import threading
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ...core.manifest import Contents
     from ...runtime.manifest import Publisher
     from ...runtime.told import Told
+    from ...runtime.toolbox import Toolbox
 
 GUARD = "_mcc_guard"
 """The shell's attribute that holds its guard while that is on."""
@@ -59,7 +61,8 @@ class Publishing:
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._closed = False
         self._began: dict[str, str | None] | None = None
         """What this process was started for, as it stood then."""
         self._told: Told | None = None
@@ -78,7 +81,18 @@ class Publishing:
         if seen is not None and seen[0] is toolbox and seen[1] is parent and seen[2] is guarded:
             return
         self._seen = toolbox, parent, guarded
-        publisher = self.publisher
+        if self._publisher is not None:
+            self._follow(toolbox)
+            return
+        with contextlib.suppress(RuntimeError):  # where no thread can be had there is no manifest
+            threading.Thread(target=self._follow, args=(toolbox,), name="mcc-publish", daemon=True).start()
+
+    def _follow(self, toolbox: Toolbox | None) -> None:
+        """Publishes now, and whenever *toolbox* tells of a change. The first time it imports what that takes."""
+        with self._lock:
+            if self._closed:
+                return
+            publisher = self.publisher
         if toolbox is not None:
             toolbox.registry.on_change = toolbox.session.on_change = publisher.poke
         publisher.poke()
@@ -95,6 +109,8 @@ class Publishing:
             return self._publisher
 
     def close(self) -> None:
+        with self._lock:
+            self._closed = True
         if self._publisher is not None:
             atexit.unregister(self._publisher.close)
             self._publisher.close()
