@@ -92,9 +92,11 @@ def finding_from(data: object) -> Finding | None:
     numbers = [data.get(key) for key in ("cell", "output", "line")]
     if part not in _PARTS or not all(number is None or (type(number) is int and number > 0) for number in numbers):
         return None
-    if not (isinstance(name, str) and NAME.fullmatch(name) if form is None else name is None and form in _LABELS):
+    is_name = form is None and isinstance(name, str) and NAME.fullmatch(name) is not None
+    is_format = name is None and isinstance(form, str) and form in _LABELS
+    if not is_name and not is_format:
         return None
-    return Finding(Where(part, *numbers), name, form, data.get("redacted") is True)
+    return Finding(Where(str(part), *numbers), name, form, data.get("redacted") is True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,15 @@ def test_what_escapes_change_is_found(spelled: str) -> None:
     assert told(content(code("", stream(f"x {spelled}"))), [("ODD", "a&b<c\"d'e\\\\f")]) == ["cell 1, output 1: holds ODD"]
 
 
+@pytest.mark.parametrize(("text", "is_found"), [("correct horse battery staple", True), ("correct ho\n  rse battery staple", True), ("correct  horse battery staple", False)])
+def test_a_value_with_blanks_in_it_is_found(text: str, is_found: bool) -> None:
+    assert bool(told(content(code("", stream(f"a {text} b"))), [("WORDS", "correct horse battery staple")])) is is_found
+
+
+def test_a_key_with_other_characters_in_its_body_is_found() -> None:
+    assert told(content(code("", stream("whsec_" + "aB3/" * 8)))) == ["cell 1, output 1: looks like a Stripe key"]
+
+
 AWS = "AKIA" + "A2B3" * 4
 
 

@@ -100,3 +100,13 @@ def test_so_many_findings_are_taken() -> None:
     answer = KernelAnswer([{**FOUND, "cell": at} for at in range(1, 3000)])
 
     assert len(merged(Checked(CONTENT), answer).findings) == 1000
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [None, 7, [], {}, {**FOUND, "name": "n0t-f0r-any-eyes"}, {**FOUND, "name": None}, {**FOUND, "format": "github-token"}, {**FOUND, "name": None, "format": "x"}, {**FOUND, "cell": "1"}, {**FOUND, "cell": 0}, {**FOUND, "output": True}, {**FOUND, "part": "x"}, {**FOUND, "name": ["x"]}, {**FOUND, "name": None, "format": ["x"]}, {**FOUND, "part": ["x"]}],
+)  # fmt: skip
+def test_of_findings_only_names_and_places_are_taken(odd: object) -> None:
+    known = {**FOUND, "name": None, "format": "github-token", "cell": 9, "more": "n0t-f0r-any-eyes"}
+
+    assert merged(Checked(CONTENT), KernelAnswer([odd, known])).findings == (Finding(Where("output", 9, 1), format="github-token"),)

@@ -621,29 +621,6 @@ async def test_what_a_kernel_finds_is_refused(server: Server, manager: str) -> N
         assert server.found() == ("told", ["cell 1, output 1: holds ONLY_THERE"])
 
 
-@pytest.mark.parametrize(
-    "notebook", [b"", b"[]", b'{"cells": []}', b'{"cells": [{}, {}]}', json.dumps({"cells": [7, 7]}).encode()]
-)
-async def test_a_kernels_notebook_that_is_another_one_is_not_taken(server: Server, notebook: bytes) -> None:
-    server.install("redact", ask_kernels=answers(KernelAnswer([FOUND], notebook)))
-    await server.put(OF_KERNEL)
-
-    assert server.on_disk() == saved(OF_KERNEL)
-
-
-@pytest.mark.parametrize(
-    "odd",
-    [None, 7, [], {}, {**FOUND, "name": VALUE}, {**FOUND, "name": None}, {**FOUND, "format": "github-token"}, {**FOUND, "name": None, "format": "x"}, {**FOUND, "cell": "1"}, {**FOUND, "cell": 0}, {**FOUND, "output": True}, {**FOUND, "part": "x"}, {**FOUND, "name": ["x"]}],
-)
-async def test_of_a_kernels_findings_only_names_and_places_are_taken(server: Server, odd: object) -> None:
-    known = {**FOUND, "name": None, "format": "github-token", "cell": 9, "more": VALUE}
-    server.install(ask_kernels=answers(KernelAnswer([odd, known])))
-    await server.put(OF_KERNEL)
-    await settled(server)
-
-    assert server.found() == ("told", ["cell 9, output 1: looks like a GitHub token"])
-
-
 async def test_of_a_file_that_is_uploaded_no_kernel_is_asked(server: Server) -> None:
     asked: list[Any] = []
     server.install(ask_kernels=answers(KernelAnswer([FOUND]), asked))
