@@ -6,13 +6,14 @@ import http.client
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import quantiles
 
@@ -119,7 +120,8 @@ class Server:
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and self.process.poll() is None:
             if found := re.search(r"http://(?:localhost|127\.0\.0\.1):(\d+)/", log.read_text()):
-                return int(found[1])
+                with suppress(OSError), socket.create_connection(("127.0.0.1", int(found[1])), PATIENCE):
+                    return int(found[1])  # it tells its address before it listens there
             time.sleep(0.05)
         raise Unmeasured("no Jupyter server could be started")
 
@@ -128,15 +130,15 @@ class Server:
         from websocket import create_connection
 
         address = f"ws://127.0.0.1:{self.port}/api/kernels/{self.kernel}/channels"
-        socket = create_connection(address, header=[f"Authorization: token {_TOKEN}"], timeout=PATIENCE)
+        channels = create_connection(address, header=[f"Authorization: token {_TOKEN}"], timeout=PATIENCE)
         header = {"msg_id": "1", "msg_type": "execute_request", "username": "", "session": "s", "version": "5.3"}
         content = {"code": _DECLARE.format(size=FLOOD_BYTES), "silent": False, "store_history": False}
         content |= {"user_expressions": {}, "allow_stdin": False, "stop_on_error": True}
         message = {"channel": "shell", "header": header, "parent_header": {}, "metadata": {}, "content": content}
-        socket.send(json.dumps({**message, "buffers": []}))
-        while json.loads(socket.recv())["msg_type"] != "execute_reply":
+        channels.send(json.dumps({**message, "buffers": []}))
+        while json.loads(channels.recv())["msg_type"] != "execute_reply":
             pass
-        socket.close()
+        channels.close()
         deadline = time.monotonic() + PATIENCE
         while not self.ask("GET", f"/mcc/api/kernels/{self.kernel}/tools")["tools"]:
             if time.monotonic() > deadline:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -96,10 +98,18 @@ def _address(log: Path, process: subprocess.Popen[bytes]) -> str:
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
         found = re.search(r"(http://(?:localhost|127\.0\.0\.1):\d+/a%40b)/", log.read_text())
-        if found:
+        if found and _listens(found[1]):
             return found[1]
         time.sleep(0.1)
     raise AssertionError(log.read_text())
+
+
+def _listens(base: str) -> bool:
+    """The server tells its address before it listens there."""
+    host, _, port = base.removeprefix("http://").partition("/")[0].partition(":")
+    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), PATIENCE):
+        return True
+    return False
 
 
 def _ask(base: str, path: str, body: object = None) -> Any:
@@ -114,16 +124,16 @@ def _kernel(base: str) -> str:
     from websocket import create_connection
 
     kernel = str(_ask(base, "/api/kernels", {"name": "python3"})["id"])
-    socket = create_connection(f"{base.replace('http', 'ws')}/api/kernels/{kernel}/channels", header=[f"Authorization: token {TOKEN}"], timeout=PATIENCE)
+    channels = create_connection(f"{base.replace('http', 'ws')}/api/kernels/{kernel}/channels", header=[f"Authorization: token {TOKEN}"], timeout=PATIENCE)
     header = {"msg_id": "1", "msg_type": "execute_request", "username": "", "session": "s", "date": "2020-01-01T00:00:00Z", "version": "5.3"}
     content = {"code": DECLARE, "silent": False, "store_history": False, "user_expressions": {}, "allow_stdin": False, "stop_on_error": True}
-    socket.send(json.dumps({"channel": "shell", "header": header, "parent_header": {}, "metadata": {}, "content": content, "buffers": []}))
+    channels.send(json.dumps({"channel": "shell", "header": header, "parent_header": {}, "metadata": {}, "content": content, "buffers": []}))
     while True:
-        message = json.loads(socket.recv())
+        message = json.loads(channels.recv())
         if message["msg_type"] == "execute_reply":
             assert message["content"]["status"] == "ok", message["content"]
             break
-    socket.close()
+    channels.close()
     deadline = time.monotonic() + PATIENCE
     while not _ask(base, f"/mcc/api/kernels/{kernel}/tools")["tools"]:
         assert time.monotonic() < deadline
