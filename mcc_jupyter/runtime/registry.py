@@ -77,6 +77,8 @@ class Registry:
         """The tool of a key, or of a name where that is unambiguous; raises ``UnknownTool``. As quick as a dict.
 
         With an operator also ``ToolUnavailable``, for a tool that was not granted."""
+        self.on_change: Callable[[], None] = lambda: None
+        """Told of every change, in its thread; it returns at once and raises nothing."""
         self._operator: Operator | None = None
 
     def govern(self, operator: Operator) -> None:
@@ -132,7 +134,7 @@ class Registry:
                 if old is not None and (old.key == tool.key or old.key not in self._tools or _one_cell(old, tool)):
                     self._earlier[tool.key] = old
                 self._tools[tool.key] = tool
-            self._lookup.update_to(self._tools)
+            self._changed()
         return notices, problems
 
     def earlier(self, key: str) -> Tool | None:
@@ -146,7 +148,7 @@ class Registry:
             for key in left:
                 del self._tools[key]
             if left:
-                self._lookup.update_to(self._tools)
+                self._changed()
 
     def replace(self, tool: Tool) -> None:
         """Puts a tool in place of the one with its key, when that is still there."""
@@ -155,7 +157,7 @@ class Registry:
         with self._lock:
             if tool.key in self._tools:
                 self._tools[tool.key] = tool
-                self._lookup.update_to(self._tools)
+                self._changed()
 
     def remove(self, name: str) -> Tool:
         """Removes and returns one tool; raises ``UnknownTool``, and ``PolicyError`` for one of the operator's."""
@@ -164,8 +166,12 @@ class Registry:
         with self._lock:
             tool = self.find(name)
             self._earlier[tool.key] = self._tools.pop(tool.key)
-            self._lookup.update_to(self._tools)
+            self._changed()
             return tool
+
+    def _changed(self) -> None:
+        self._lookup.update_to(self._tools)
+        self.on_change()
 
     def _clash(self, tool: Tool, old: Tool | None) -> str | None:
         taken = None if self._operator is None else self._operator.clash(tool)

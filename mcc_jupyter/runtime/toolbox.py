@@ -33,7 +33,7 @@ from .cache import OutcomeCache
 from .catalog import EnvFiles
 from .checks import check_arguments, check_map, check_name, check_path, check_spill
 from .hints import program_paths
-from .identity import Identity, local_user
+from .identity import Identity, acting, local_user
 from .introspect import RUN_FN, introspect, read_signatures
 from .known_secrets import KnownSecrets
 from .launcher import Launcher, Stop
@@ -45,6 +45,7 @@ from .resolved import Resolved
 from .session import SessionStore
 from .sizes import environment_room
 from .spill import Spill
+from .told import Told
 from .ungoverned import Ungoverned
 from .warm import Functions
 from .workers import Workers, each
@@ -84,8 +85,7 @@ class Toolbox:
         self.registry = Registry()
         self._interpreter = interpreter
         self._launcher = launcher
-        self._files = EnvFiles()
-        self._cache = OutcomeCache()
+        self._files, self._cache = EnvFiles(), OutcomeCache()
         self._lock = threading.Lock()
         self._workers = Workers()
         self._kept: Functions | None = None
@@ -153,10 +153,6 @@ class Toolbox:
         # Other functions of the same cell come by their own decorators, so none goes for not being among these.
         return self.add_tools(tools, origin, declared.problems, partial=True)
 
-    def remove(self, name: str) -> Tool:
-        """Forgets one tool; raises ``UnknownTool``."""
-        return self.registry.remove(name)
-
     # ---- seeing
 
     def report(self, name: str, *, everything: bool = False) -> Report:
@@ -168,6 +164,13 @@ class Toolbox:
         tools = list(self.registry)
         reports = [self._report(self._resolve(tool)) for tool in tools[:MATRIX_TOOLS]]
         return matrix(reports, more=max(0, len(tools) - MATRIX_TOOLS), footer=self._footer())
+
+    def entries(self, told: Told) -> tuple[bytes, ...]:
+        """Every tool as a manifest has it, as far as can be seen without reading a pipe; *told* keeps them."""
+        footer, store = self._footer() if len(self.registry) else (), self.session.snapshot()
+        state = lambda tool: (*self._files.read(tool.env_files, pipes=False), self.governed.terms(tool))  # noqa: E731
+        read = lambda tool: self._report(self._resolve(tool, pipes=False))  # noqa: E731
+        return told.entries(self.registry, self.parent(), store, footer, state, read)
 
     def available(self, name: str) -> Tool:
         """The tool as the next call would use it; raises ``UnknownTool``, ``ToolUnavailable``, ``DeclarationError``."""
@@ -305,8 +308,7 @@ class Toolbox:
     def close(self) -> None:
         """Ends every running call and the launcher."""
         with self._lock:
-            launcher, self._launcher = self._launcher, None
-            kept, self._kept = self._kept, None
+            launcher, kept, self._launcher, self._kept = self._launcher, self._kept, None, None
         if kept is not None:
             kept.close()
         if launcher is not None:
@@ -341,7 +343,7 @@ class Toolbox:
     def _resolve(self, tool: Tool, *, pipes: bool = True) -> Resolved:
         terms = self.governed.terms(tool)
         parent = self.parent() if terms.parent is None else terms.parent
-        store, groups = self.session.snapshot(), self.identity.caller
+        store, groups = self.session.snapshot(), acting(self.identity).caller
         files = self._files.read(tool.env_files, pipes=pipes)
         last = self._last.get(tool.key)
         if last is not None and last.holds(tool, parent, store, files, groups, terms):
@@ -438,11 +440,11 @@ class Toolbox:
         """SPEC 11.5, 6.6: what these lines leave open, they say. *started*: it has the environment of the start."""
         under = f"Under {self.governed.label}. " if self.governed.label else ""
         when = " as it was started" if started else ""
-        whose = f"{under}From {self.place}{when}, which holds these values anyway. {self.identity.statement}"
+        whose = f"{under}From {self.place}{when}, which holds these values anyway. {acting(self.identity).line()}"
         return whose, self.launcher.isolation.line(on=isolation, kernel="kernel" in self.place)
 
     def _identity(self) -> dict[str, object]:
-        return {**self.identity.entries(), **self.governed.entries()}
+        return {**acting(self.identity).entries(), **self.governed.entries()}
 
     def known_secrets(self) -> tuple[tuple[str, str], ...]:
         """Name and value of every secret that calls have had so far: for a redactor, and for nothing else."""

@@ -130,7 +130,7 @@ def notebook(shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.Monkey
         mcc_jupyter.load_ipython_extension(shell)
     toolbox = Notebook(shell).toolbox
     for tool in toolbox.registry:
-        toolbox.remove(tool.key)
+        toolbox.registry.remove(tool.key)
     toolbox.session.clear()
     for name in set(shell.user_ns) & {"x", "a", "answer", "cap", "mcc", "tool"}:
         del shell.user_ns[name]
@@ -164,7 +164,7 @@ LOADED = {
     "cell": ["mcc_sh", "mcc_tool"],
     "registry": ["MccMagics"],
     "configurables": ["MccMagics"],
-    "hooks": ["MccMagics.forget_left"],
+    "hooks": ["MccMagics.forget_left", "Publishing.after_cell"],
     "matchers": ["mcc_jupyter"],
 }
 

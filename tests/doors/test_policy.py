@@ -193,7 +193,7 @@ AFTER = {
     "the API": [
         "from mcc_jupyter.doors.python import toolbox\nfrom mcc_jupyter.core.tool import Origin",
         "toolbox().add({'name': 'linear', 'exec': 'env', 'env_passthrough': True}, Origin('policy', 'mcc.toml'))",
-        "toolbox().registry.remove('linear')", "toolbox().remove('public.linear')", "%mcc_tools rm linear",
+        "toolbox().registry.remove('linear')", "toolbox().registry.remove('public.linear')", "%mcc_tools rm linear",
     ],
     "another policy file": ["%mcc_load wide/mcc.toml", "import mcc_jupyter as mcc\nmcc.load('wide/mcc.toml')", "%mcc_load mcc.toml"],
     "a tools file": ["open('t.yaml', 'w').write('{name: linear, exec: env, env_passthrough: true}')", "%mcc_load t.yaml"],

@@ -51,7 +51,7 @@ def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     box = door.toolbox()
     for tool in box.registry:
-        box.remove(tool.key)
+        box.registry.remove(tool.key)
     mcc.session.clear()
 
 

@@ -104,7 +104,7 @@ def test_what_is_shown_of_a_declaration_is_brief_and_ends_with_what_its_reports_
 
 def test_removing_forgets_a_tool(world: World) -> None:
     world.declare("{name: a, exec: 'true'}")
-    assert world.box.remove("a").key == "public.a"
+    assert world.box.registry.remove("a").key == "public.a"
     assert refusal(lambda: world.box.call("a")) == (
         "UnknownTool: No tool 'a' is declared here, nor any other; run the cell that declares it"
     )

@@ -144,7 +144,7 @@ class MccMagics(Magics):
         """
         words = _words("%mcc_tools", line, "[rm NAME]")
         if words[:1] == ["rm"] and len(words) == 2:
-            print(f"removed {self.toolbox.remove(words[1]).key}")
+            print(f"removed {self.toolbox.registry.remove(words[1]).key}")
         elif words:
             raise _usage("%mcc_tools", "[rm NAME]")
         else:
