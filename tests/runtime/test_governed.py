@@ -267,6 +267,10 @@ def test_a_missing_variable_is_told_where_it_has_to_be_set(make: Make) -> None:
     assert ruled.box.report("linear").notes == (
         "LINEAR_API_KEY: set it in the environment that the kernel is started with, and restart it",
     )
+    text = POLICY.replace('optional_env = ["PGHOST"]', 'required_env = ["PGHOST"]\nenv = {PGHOST = "$DB_HOST"}')
+    assert make(text, started={}).box.report("query").notes == (
+        "PGHOST: set DB_HOST in the environment that the kernel is started with, and restart it",
+    )
 
 
 @pytest.mark.parametrize(
