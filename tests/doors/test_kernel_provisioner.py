@@ -227,7 +227,7 @@ class Jupyter:
         variables = {**environment(folder), "JUPYTER_RUNTIME_DIR": str(self.runtime), "JUPYTER_CONFIG_DIR": str(folder / "config"), "JUPYTER_PLATFORM_DIRS": "1"}
         self.log = (folder / "server.log").open("wb")
         self.process = subprocess.Popen(command, env=variables, cwd=folder, stdout=self.log, stderr=self.log)
-        assert until(lambda: list(self.runtime.glob("jpserver-*.json"))), (folder / "server.log").read_text()
+        assert until(lambda: list(self.runtime.glob("jpserver-*.json")), 90), (folder / "server.log").read_text()
         [info] = self.runtime.glob("jpserver-*.json")
         assert until(lambda: info.read_text().endswith("}"))
         self.url = json.loads(info.read_text())["url"]
@@ -268,10 +268,10 @@ def test_a_servers_session_gives_its_kernel_the_workspace_of_its_notebook(tmp_pa
             client.stop_channels()
         assert found == [(str(server.root / "team" / "real.ipynb"), 43), (None, 43)]
         folder = str(server.runtime / "mcc")
-        assert until(lambda: len(read_manifests(folder)) == 2)
+        assert until(lambda: len(read_manifests(folder)) == 2, 60)
         workspace = {one.kernel_id: one.content["workspace"] for one in read_manifests(folder)}
         assert workspace == {kernel: str(server.root / "team" / "real.ipynb"), alone: None}
         server.ask("DELETE", f"api/kernels/{kernel}")
-        assert until(lambda: [one.kernel_id for one in read_manifests(folder)] == [alone])
+        assert until(lambda: [one.kernel_id for one in read_manifests(folder)] == [alone], 60)
     finally:
         server.close()
