@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
@@ -87,6 +88,7 @@ class Kernels:
         for client in self.clients.values():
             client.stop_channels()
         await self.manager.shutdown_all(now=True)
+        self.manager.context.destroy(linger=0)
 
 
 def run(tmp_path: Path, test: Callable[[Kernels], Coroutine[Any, Any, None]]) -> None:
@@ -231,6 +233,15 @@ class Jupyter:
         [info] = self.runtime.glob("jpserver-*.json")
         assert until(lambda: info.read_text().endswith("}"))
         self.url = json.loads(info.read_text())["url"]
+        assert until(self.listens, 90), (folder / "server.log").read_text()
+
+    def listens(self) -> bool:
+        """The file is there before anybody is answered."""
+        try:
+            self.ask("GET", "api")
+        except urllib.error.URLError:
+            return False
+        return True
 
     def ask(self, method: str, path: str, body: object = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
@@ -266,6 +277,7 @@ def test_a_servers_session_gives_its_kernel_the_workspace_of_its_notebook(tmp_pa
             reply = client.execute_interactive(code, user_expressions={"it": it}, timeout=PATIENCE, output_hook=lambda _: None)
             found.append(ast.literal_eval(reply["content"]["user_expressions"]["it"]["data"]["text/plain"]))
             client.stop_channels()
+            client.context.destroy(linger=0)
         assert found == [(str(server.root / "team" / "real.ipynb"), 43), (None, 43)]
         folder = str(server.runtime / "mcc")
         assert until(lambda: len(read_manifests(folder)) == 2, 60)
