@@ -17,7 +17,7 @@ from ..core.outcome import Outcome
 from ..core.report import Report
 from ..core.tool import MISSING, Function, Origin, Tool
 from ..runtime.answers import Added
-from ..runtime.calls import Show
+from ..runtime.calls import Show, Showing
 from ..runtime.checks import check_map, check_name
 from ..runtime.current import cell_origin, toolbox_for
 from ..runtime.guard import guarded, guarded_async
@@ -121,7 +121,7 @@ class CallableTool:
         if not outcome.ok and not isinstance(self._tool.body, Function) and outcome.stdout:
             # The value of a command is its output, which an error would otherwise take with it.
             _write("stdout", outcome.stdout[-_TAIL:])
-        return outcome.raise_for_failure().value
+        return outcome.whole()
 
     @guarded
     def _named(self, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, object]:
@@ -261,12 +261,7 @@ def _show_added(shell: object | None, added: Added) -> None:
 def _shown(declared: Tool) -> Show:
     """Shows what is not the value."""
     prints = isinstance(declared.body, Function) and declared.transform is None
-
-    def show(stream: Literal["stdout", "stderr"], text: str) -> None:
-        if stream == "stderr" or prints:
-            _write(stream, text)
-
-    return show
+    return Showing(_write, hidden=frozenset(() if prints else ("stdout",)))
 
 
 def _path_of(spill: object) -> Any:

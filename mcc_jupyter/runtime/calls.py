@@ -8,8 +8,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 from ..core import command
@@ -25,15 +26,37 @@ from .introspect import frames, limited, start_error
 from .launcher import Exit, Launcher, Stop
 from .output import Capture, Colours, Live, Pace, plain
 from .session import SessionStore
-from .spill import Spill, SpillFile
+from .spill import Spill
 from .warm import Functions
 
 Show = Callable[[Literal["stdout", "stderr"], str], None]
 """Called with each piece of output while the tool runs."""
 
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """A ``Show`` that takes not every stream, or takes one *whole*: each byte of it, redacted, as it comes.
+
+    Who is slow to take a stream whole holds up the tool, as a pipe does; what it raises ends the call.
+    """
+
+    write: Show
+    hidden: frozenset[str] = frozenset()
+    whole: Mapping[str, Callable[[bytes], None]] = field(default_factory=dict)
+
+    def __call__(self, stream: Literal["stdout", "stderr"], text: str) -> None:
+        if stream in self.whole:
+            self.whole[stream](text.encode())
+        elif stream not in self.hidden:
+            self.write(stream, text)
+
+
 SHOWN_BYTES = 48 * 1024
 """How much of one stream is shown live: a call that floods both adds less than 128 KB to a notebook file, and stays
 under the rate at which a Jupyter server begins to drop output."""
+
+SPILL_HINT = "write all of it to a file: `--spill FILE` with %mcc_call and mcc-jupyter call, `spill=` with mcc.call"
+"""How a caller gets what was too much to be shown or kept."""
 
 TRANSFORM_BYTES = 64 * 1024 * 1024
 """How much output ``transform`` can take; more is a failure that says so, never a part of it."""
@@ -63,9 +86,10 @@ class _Watched:
     stream: Stream
     capture: Capture
     live: Live | None
+    sinks: tuple[Callable[[bytes], None], ...] = ()
+    """Take all of it, redacted."""
     raw: list[bytes] | None = None
     """What ``transform`` gets, as a pipe would carry it: not redacted."""
-    file: SpillFile | None = None
     size: int = 0
     colours: Colours = field(default_factory=Colours)
 
@@ -83,8 +107,8 @@ class _Watched:
     def _pass_on(self, safe: bytes) -> None:
         if safe:
             self.capture.feed(safe)
-            if self.file is not None:
-                self.file.feed(safe)
+            for sink in self.sinks:
+                sink(safe)
             if self.live is not None:
                 self.live.feed(safe)
 
@@ -170,6 +194,7 @@ class _Running:
             if first.out.raw is not None and last is first and self.show is not None:
                 self.show("stdout", plain(stdout))  # it was kept for ``transform``, which did not come to it
             self.explain(f"{stdout}\n{stderr}\n{failure}\n{traceback}", last.exit)
+        self.notes += (*self.left_out("stdout", last.out), *self.left_out("stderr", last.err))
         if self.call.spill is not None:
             self.notes += self.call.spill.notes()
         outcome = Outcome(
@@ -241,11 +266,29 @@ class _Running:
             self.report = self.call.report()
 
     def watched(self, name: Literal["stdout", "stderr"], shown: bool) -> _Watched:
-        show = self.show
-        live = Live(lambda text: show(name, text), SHOWN_BYTES, self.pace) if show is not None and shown else None
+        """What becomes of a stream. *shown*: it is for people, not for ``transform``."""
+        show, whole = self.show, self.show.whole if isinstance(self.show, Showing) else {}
+        hidden = show is None or (isinstance(show, Showing) and name in show.hidden)
+        sinks = []
+        live = None
+        if shown and name in whole:
+            sinks.append(whole[name])
+        elif shown and show is not None and not hidden:
+            live = Live(partial(show, name), SHOWN_BYTES, self.pace)
+        if shown and self.call.spill is not None:
+            sinks.append(getattr(self.call.spill, name).feed)
         capture = Capture(int(self.tool.limits.output_mb * 1024 * 1024))
-        file = None if self.call.spill is None or not shown else getattr(self.call.spill, name)
-        return _Watched(self.redactor.stream(), capture, live, file=file)
+        return _Watched(self.redactor.stream(), capture, live, tuple(sinks))
+
+    def left_out(self, name: str, watched: _Watched) -> Iterator[str]:
+        """That a part of a stream was shown or kept to nobody, and how to have all of it (SPEC 7.6)."""
+        if watched.sinks:
+            return
+        if watched.capture.omitted:
+            most = f"limits.output_mb ({self.tool.limits.output_mb:g} MiB)"
+            yield f"{name} is longer than {most} and kept without its middle; raise the limit, or {SPILL_HINT}"
+        elif watched.live is not None and watched.live.cut:
+            yield f"{name} is shown without its middle; {SPILL_HINT}"
 
     def function_ended(self, exit: Exit) -> tuple[str | None, Mapping[str, object]]:
         """Why a function failed, None if it did not, and its answer."""

@@ -32,6 +32,7 @@ TOOLS = """\
 - {name: twice, exec: x, groups: [ops]}
 - {name: with-dash, exec: printf dash}
 - {name: slow, exec: "echo $$ > pid; sleep 300"}
+- {name: much, exec: "seq 300000"}
 - {name: number, exec: "test {{ n }} -ge 0 && echo {{ n }}", params: [{name: n, type: int}]}
 """
 
@@ -115,7 +116,7 @@ def test_a_tool_may_begin_with_a_line(tmp_path: Path) -> None:
 
 
 def test_the_tools_can_be_looked_at(declared: None) -> None:
-    keys = ["public.greet", "public.failing", "public.linear", "public.twice", "ops.twice", "public.with-dash", "public.slow", "public.number"]
+    keys = ["public.greet", "public.failing", "public.linear", "public.twice", "ops.twice", "public.with-dash", "public.slow", "public.much", "public.number"]
 
     assert list(mcc.tools) == keys
     assert len(mcc.tools) == 8
@@ -518,3 +519,20 @@ def test_a_forked_process_has_a_toolbox_of_its_own(outside: dict[str, str], tmp_
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=outside, cwd=tmp_path)
 
     assert (ran.stdout, ran.stderr, ran.returncode) == ("here\n0 ('public.t',) here\nhere\n", "", 0)
+
+
+def test_a_text_of_which_the_middle_is_gone_is_never_given_as_the_value(declared: None) -> None:
+    with pytest.raises(ToolFailed) as caught:
+        mcc.tools.much()
+    assert str(caught.value) == (
+        "Tool 'much': its output is longer than limits.output_mb and is not whole; raise the limit, "
+        "or write all of it to a file by `mcc.call(…, spill=FILE)`"
+    )
+    assert caught.value.outcome.cut  # type: ignore[attr-defined]
+    outcome = mcc.call("much")
+    assert repr(outcome) == "<Outcome much: ok, cut>"
+    (note,) = outcome.notes
+    assert note == (
+        "stdout is longer than limits.output_mb (1 MiB) and kept without its middle; raise the limit, or "
+        "write all of it to a file: `--spill FILE` with %mcc_call and mcc-jupyter call, `spill=` with mcc.call"
+    )

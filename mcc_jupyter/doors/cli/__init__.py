@@ -12,10 +12,12 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import Literal
+from functools import partial
+from typing import BinaryIO, Literal
 
 from ... import __version__
 from ...core.errors import MccError, UnknownTool, near
+from ...runtime.calls import Show, Showing
 from ...runtime.current import toolbox_for
 from ...runtime.guard import guarded
 from ...runtime.parent import Parent
@@ -39,8 +41,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _INTERRUPTED
     except BrokenPipeError:
         # Whoever reads has seen enough; the interpreter must not complain when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _let_go_of_stdout()
         return 0
+    except OSError as error:  # one that is nobody else's: ``guarded`` tells them apart
+        _let_go_of_stdout()
+        print(f"mcc-jupyter: the output cannot be written: {error.strerror or error}", file=sys.stderr)
+        return 1
+
+
+def _let_go_of_stdout() -> None:
+    """What is left in its buffer goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -141,7 +152,7 @@ def _call(toolbox: Toolbox, options: argparse.Namespace) -> int:
         arguments = json_object(text)
     else:
         arguments = split_arguments(options.arguments)
-    outcome = toolbox.call(options.tool, arguments, timeout=options.timeout, show=_show, spill=options.spill)
+    outcome = toolbox.call(options.tool, arguments, timeout=options.timeout, show=_showing(), spill=options.spill)
     if outcome.ok and outcome.returned:
         print(json.dumps(outcome.value, indent=2, ensure_ascii=False))
     sys.stderr.write(outcome.traceback)
@@ -149,6 +160,18 @@ def _call(toolbox: Toolbox, options: argparse.Namespace) -> int:
         print(f"note: {note}", file=sys.stderr)
     outcome.raise_for_failure()
     return 0
+
+
+def _showing() -> Show:
+    """A terminal gets the beginning and the end of much output; a file or another program gets all of it."""
+    streams = {"stdout": sys.stdout, "stderr": sys.stderr}
+    piped = {name: stream for name, stream in streams.items() if hasattr(stream, "buffer") and not stream.isatty()}
+    return Showing(_show, whole={name: partial(_pass_on, stream.buffer) for name, stream in piped.items()})
+
+
+def _pass_on(buffer: BinaryIO, data: bytes) -> None:
+    buffer.write(data)
+    buffer.flush()
 
 
 def _show(stream: Literal["stdout", "stderr"], text: str) -> None:
