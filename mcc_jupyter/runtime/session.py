@@ -47,9 +47,13 @@ class SessionStore(MutableMapping[str, Any]):
             return json.loads(self._entries[key])
 
     def __setitem__(self, key: str, value: object) -> None:
-        encoded = self._checked(key, value)
+        self.put({key: value})
+
+    def put(self, entries: Mapping[str, object]) -> None:
+        """Stores all of them, or none if one is refused. Raises ``ArgumentError`` and ``SecretError``."""
+        encoded = {key: self._checked(key, value) for key, value in entries.items()}
         with self._lock:
-            self._entries[key] = encoded
+            self._entries.update(encoded)
 
     def __delitem__(self, key: str) -> None:
         self._refuse_reserved(key)

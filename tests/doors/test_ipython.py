@@ -394,7 +394,7 @@ def test_a_name_and_every_option_on_the_line(notebook: Notebook, tmp_path: Path)
         ("%mcc_probe", ArgumentError, "%mcc_probe: write `%mcc_probe TOOL`; `%mcc_probe?` shows the help"),
         ("%mcc_probe t u", ArgumentError, "%mcc_probe: write `%mcc_probe TOOL`; `%mcc_probe?` shows the help"),
         *(
-            (f"%mcc_session {line}", ArgumentError, "%mcc_session: write `%mcc_session set KEY=VALUE | get KEY | del KEY | list | clear`; `%mcc_session?` shows the help")
+            (f"%mcc_session {line}", ArgumentError, "%mcc_session: write `%mcc_session set KEY=VALUE … | get KEY | del KEY | list | clear`; `%mcc_session?` shows the help")
             for line in ("set", "set a", "get", "del", "list all", "wat", "--help")
         ),
     ],
@@ -667,7 +667,7 @@ def test_a_probe_finds_the_names_of_the_report(notebook: Notebook, body: str) ->
     ("text", "value"),
     [
         ("5", 5), ("1.0", 1.0), ("true", True), ("null", None), ('"5"', "5"), ("[1, 2]", [1, 2]), ('{"k": "v"}', {"k": "v"}),
-        ("two words", "two words"), ("", ""), ("a=b", "a=b"), ("{x}", "{x}"), ("$x", "$x"), ("NaN", "NaN"),
+        ("'two words'", "two words"), ('"two words"', "two words"), (r'"a\nb"', "a\nb"), ("'5'", "5"), ("['a']", "['a']"), ("", ""), ("a=b", "a=b"), ("{x}", "{x}"), ("$x", "$x"), ("NaN", "NaN"),
     ],
 )  # fmt: skip
 def test_the_session_keeps_json_and_other_text_as_it_is(notebook: Notebook, text: str, value: object) -> None:
@@ -676,6 +676,15 @@ def test_the_session_keeps_json_and_other_text_as_it_is(notebook: Notebook, text
     got = notebook.fine("%mcc_session get k").value
 
     assert (got, type(got)) == (value, type(value))
+
+
+def test_several_entries_are_set_at_once_or_none_of_them(notebook: Notebook) -> None:
+    notebook.fine("%mcc_session set a=1 b='x y' c=[1, 2]  d=\"z\"  # and a comment")
+    assert {key: notebook.toolbox.session[key] for key in "abcd"} == {"a": 1, "b": "x y", "c": [1, 2], "d": "z"}
+    notebook.fails("%mcc_session set a=2 user=root", ArgumentError, "session: `user` belongs to the identity and cannot be changed; use another key")
+    notebook.fails("%mcc_session set a=2 hello there", ArgumentError, "arguments 2, 3: expected NAME=VALUE; quote a value that holds blanks")
+    notebook.fails("%mcc_session set a=2 a=3", ArgumentError, "the argument `a` is given twice; keep one")
+    assert notebook.toolbox.session["a"] == 1
 
 
 def test_the_session_is_listed_by_key_type_and_size_and_cleared(notebook: Notebook) -> None:

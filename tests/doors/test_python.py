@@ -119,7 +119,7 @@ def test_the_tools_can_be_looked_at(declared: None) -> None:
     keys = ["public.greet", "public.failing", "public.linear", "public.twice", "ops.twice", "public.with-dash", "public.slow", "public.much", "public.number"]
 
     assert list(mcc.tools) == keys
-    assert len(mcc.tools) == 8
+    assert len(mcc.tools) == 9
     assert "greet" in mcc.tools
     assert "public.greet" in mcc.tools
     assert "nope" not in mcc.tools

@@ -184,18 +184,19 @@ class MccMagics(Magics):
     def mcc_session(self, line: str) -> Any:
         """The notebook's session: what every tool can read in MCC_CTX.
 
-        %mcc_session set KEY=VALUE   VALUE is JSON, or text as it is
+        %mcc_session set KEY=VALUE …   a VALUE is JSON or text; quote text that holds blanks
         %mcc_session get KEY
         %mcc_session del KEY
         %mcc_session list
         %mcc_session clear           forgets everything but the identity
         """
-        form = "set KEY=VALUE | get KEY | del KEY | list | clear"
+        form = "set KEY=VALUE … | get KEY | del KEY | list | clear"
         session = self.toolbox.session
         match line.strip().split(maxsplit=1):
             case ["set", entry] if "=" in entry:
-                key, _, text = entry.partition("=")
-                session[key.strip()] = _json_or_text(text.strip())
+                from ...core.cell import parse_entries
+
+                session.put(parse_entries(entry))
             case ["get" | "del" as verb, key]:
                 if key not in session:
                     raise _argument_error(f"session: there is no entry `{key}`; `%mcc_session list` shows them")
@@ -316,16 +317,6 @@ def _argument_error(text: str) -> Exception:
     from ...core.errors import ArgumentError
 
     return ArgumentError(text)
-
-
-def _json_or_text(text: str) -> object:
-    """JSON where it is JSON, else the text as it stands; NaN is text too."""
-    import json
-
-    try:
-        return json.loads(text, parse_constant=str)
-    except ValueError:
-        return text
 
 
 def _words(
