@@ -26,13 +26,13 @@ def missing(grant: Grant, parent: Mapping[str, str], *, refers: tuple[str, ...] 
         return f"{grant.child}: only the session gives it; see %mcc_session"
     if refers:
         listed = ", ".join(refers)
-        nearest = _nearest(refers[0], parent)
-        return f"{grant.child}: set {listed} before the kernel starts or with %env, and declare the tool again{nearest}"
+        todo = f"set {listed} before the kernel starts or with %env, and declare the tool again"
+        return f"{grant.child}: {todo}{nearest(refers[0], parent)}"
     if empty_in:
         return f"{grant.child}: {empty_in} gives it without a value; write one there"
     instead = "it" if grant.child == grant.parent else grant.child
     todo = f"set it before the kernel starts or with %env, or give {instead} in an env_file"
-    return f"{grant.parent}: {todo}{_nearest(grant.parent, parent)}"
+    return f"{grant.parent}: {todo}{nearest(grant.parent, parent)}"
 
 
 def unresolved(name: str) -> str:
@@ -56,4 +56,4 @@ class _Nearest:
         return last[1][name]
 
 
-_nearest = _Nearest()
+nearest = _Nearest()

@@ -118,8 +118,10 @@ def _parent_notes(tool: Tool, parent: Mapping[str, str]) -> Iterator[str]:
     for pattern in tool.passthrough:
         if _matches_any(pattern, parent):
             continue
-        kind = "pattern" if names.has_wildcard(pattern) else "name"
-        yield f"env_passthrough: the {kind} {pattern} matches no variable"
+        if names.has_wildcard(pattern):
+            yield f"env_passthrough: the pattern {pattern} matches no variable"
+        else:
+            yield f"env_passthrough: the name {pattern} matches no variable{advice.nearest(pattern, parent)}"
 
 
 class _Matches:

@@ -38,6 +38,8 @@ class Scope:
     """Whether the tool's environment gives a name, so that it is left to the shell."""
     note: Note
     inspect: Note
+    given: frozenset[str] | None = None
+    """The names it gives by name; None where there may be others (an env_file's)."""
 
     @property
     def types(self) -> dict[str, str]:
@@ -75,6 +77,8 @@ def _execute(node: Node, scope: Scope, _stdin: bool) -> Shell | Argv:
 def _curl(node: Node, scope: Scope, stdin: bool) -> Curl:
     """The options of every call come first, so that the text can change them."""
     written = node.filled("the rest of a curl command")
+    if re.match(r"\s*curl(?:\s|$)", written):
+        node.wrong("leave out the word `curl`; write what follows it")
     options = "-sSL --json @-" if stdin else "-sSL"
     rest = one_line(written.strip())
     if _is_address(rest):
@@ -111,7 +115,9 @@ def _shell(node: Node, scope: Scope, written: str, script: str) -> Shell:
     scope.inspect(node, written)
     if _is_wrong(node, scope, written):
         return Shell(written, "")
-    prepared = prepare(script, provided=scope.provided, parent=scope.parent, params=scope.types)
+    prepared = prepare(
+        script, provided=scope.provided, parent=scope.parent, params=scope.types, given=scope.given
+    )
     for problem in prepared.problems:
         node.wrong(problem)
     for note in prepared.notes:

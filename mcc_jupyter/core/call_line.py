@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import keyword
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from .coerce import VARIABLE
 from .errors import ArgumentError
 from .options import Given, Option, read_options, seconds_of
 from .schema import read_arguments
@@ -60,6 +61,19 @@ def parse_call(line: str) -> Call:
     _raise(given)
     raising = "--no-raise-error" not in given.values
     return Call(given.words[0], arguments, raising, output, timeout, given.last("--spill"))
+
+
+def unexpanded(entries: Mapping[str, object], variables: Container[str]) -> list[str]:
+    """The names whose text looks as if IPython should have put one of its *variables* there, as ``!`` commands do."""
+    return [
+        name
+        for name, value in entries.items()
+        if isinstance(value, str)
+        and (VARIABLE.fullmatch(value.strip()) or any(found[1] in variables for found in _EMBEDDED.finditer(value)))
+    ]
+
+
+_EMBEDDED = re.compile(r"(?:(?<!\{)\{|\$\{?)([^\W\d]\w*)")
 
 
 def split_arguments(words: Sequence[str]) -> dict[str, object]:

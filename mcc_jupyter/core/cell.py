@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
-from .call_line import CALL_OPTIONS, Call, parse_call, parse_entries, split_arguments
+from .call_line import CALL_OPTIONS, Call, parse_call, parse_entries, split_arguments, unexpanded
 from .errors import DeclarationError, Problem
 from .options import Given, Option, read_options, seconds_of
 from .schema import read_arguments as json_object
@@ -19,7 +19,7 @@ from .yaml_text import parse_yaml
 
 __all__ = [
     "CALL_OPTIONS", "SH_NAME", "SH_OPTIONS", "TOOL_OPTIONS", "Call", "Option", "json_object", "parse_call",
-    "parse_cell", "parse_entries", "parse_sh", "parse_yaml", "split_arguments",
+    "parse_cell", "parse_entries", "parse_sh", "parse_yaml", "split_arguments", "unexpanded",
 ]  # fmt: skip
 
 SH_OPTIONS: Final = (

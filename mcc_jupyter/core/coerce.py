@@ -99,13 +99,13 @@ def coerce(param: Param, value: object, *, called: str = "argument") -> object:
             _check_rest(schema, fitted)
     except _Misfit as misfit:
         detail = misfit.detail
-        if isinstance(plain, str) and _VARIABLE.fullmatch(plain.strip()):
+        if isinstance(plain, str) and VARIABLE.fullmatch(plain.strip()):
             detail = f"; Python variables are not expanded here, call it from Python: mcc.tools.NAME({param.name}=…)"
         raise ArgumentError(f"{called} `{param.name}{misfit.place}` {misfit.rule}{detail}") from None
     return fitted
 
 
-_VARIABLE = re.compile(r"\$\{?[^\W\d][\w.]*\}?|\{[^\W\d][\w.]*\}")
+VARIABLE = re.compile(r"\$\{?[^\W\d][\w.]*\}?|\{[^\W\d][\w.]*\}")
 """How a Python variable is written into the commands of IPython."""
 
 

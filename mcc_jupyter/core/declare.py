@@ -184,6 +184,7 @@ class _Draft:
             provided=lambda name: name in provided or is_reserved(name) or allowed.match(name) is not None,
             note=self._note,
             inspect=self._inspect,
+            given=None if "env_file" in self.fields else frozenset(provided),
         )
         body: bodies.Body = Function("")
         if kind in bodies.READERS:

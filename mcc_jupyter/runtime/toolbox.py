@@ -204,7 +204,10 @@ class Toolbox:
         tool = self.declare(document, origin).raise_for_problems().tools[0]
         if isinstance(tool.body, Shell):
             tool = replace(tool, body=Shell(tool.body.written, tool.body.written))
-        return self._call(self._resolve(tool).checked(), {}, timeout=timeout, show=show)
+        resolved = self._resolve(tool).checked()
+        outcome = self._call(resolved, {}, timeout=timeout, show=show)
+        # Whoever declares a tool sees these in its report.
+        return replace(outcome, notes=(*resolved.resolution.notes, *outcome.notes))
 
     def call(
         self,

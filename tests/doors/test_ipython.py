@@ -496,7 +496,8 @@ def test_MAGIC_01_a_line_is_taken_as_it_stands(notebook: Notebook, line: str, de
     if defined:
         notebook.shell.user_ns |= {"x": "EXPANDED", "a": "EXPANDED"}
 
-    assert notebook.fine(f"%mcc_call t {line}").out == line.removeprefix("a=") + "\n"
+    out = notebook.fine(f"%mcc_call t {line}").out
+    assert [said for said in out.splitlines() if not said.startswith("note: `a` is the text as you typed it")] == [line.removeprefix("a=")]
 
 
 def test_arguments_are_split_outside_quotes_and_brackets_and_coerced(notebook: Notebook) -> None:
@@ -685,6 +686,21 @@ def test_several_entries_are_set_at_once_or_none_of_them(notebook: Notebook) -> 
     notebook.fails("%mcc_session set a=2 hello there", ArgumentError, "arguments 2, 3: expected NAME=VALUE; quote a value that holds blanks")
     notebook.fails("%mcc_session set a=2 a=3", ArgumentError, "the argument `a` is given twice; keep one")
     assert notebook.toolbox.session["a"] == 1
+
+
+def test_a_python_variable_on_the_line_of_a_magic_is_told_not_to_be_expanded(notebook: Notebook) -> None:
+    notebook.shell.user_ns["city"] = "Oslo"
+    notebook.declare("name: t\nexec: echo {{ city | quote }}\nparams: [{name: city}]\n")
+    told = "is the text as you typed it, because no variable is expanded here"
+    assert notebook.fine("%mcc_call t city={city}").out == f"note: `city` {told}; call it from Python: mcc.tools.NAME(city=…)\n{{city}}\n"
+    assert notebook.fine('%mcc_call t city="in $city"').out == f"note: `city` {told}; call it from Python: mcc.tools.NAME(city=…)\nin $city\n"
+    assert notebook.fine("%mcc_session set a={city}").out == f'note: `a` {told}; set it from Python: mcc.session["a"] = …\n'
+    assert notebook.fine("%mcc_call t city=Oslo").out == "Oslo\n"
+
+
+def test_a_variable_that_is_not_there_to_be_passed_is_told(notebook: Notebook) -> None:
+    ran = notebook.fine("%%mcc_sh --pass GITHUB_TOKE --pass HOME\necho hi\n")
+    assert ran.out == "hi\nnote: env_passthrough: the name GITHUB_TOKE matches no variable (did you mean `GITHUB_TOKEN`?)\n"
 
 
 def test_the_session_is_listed_by_key_type_and_size_and_cleared(notebook: Notebook) -> None:

@@ -17,6 +17,8 @@ from ...runtime.guard import guarded
 from ...runtime.parent import Parent
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from IPython.core.interactiveshell import InteractiveShell
 
     from ...core.outcome import Outcome
@@ -121,6 +123,7 @@ class MccMagics(Magics):
         from ...core.cell import parse_call
 
         call = parse_call(line)
+        self._say_unexpanded(call.arguments, "call it from Python: mcc.tools.NAME({}=…)")
         try:
             outcome = self.toolbox.call(call.name, call.arguments, timeout=call.timeout, show=_show, spill=call.spill)
         except KeyboardInterrupt as interrupt:
@@ -196,7 +199,9 @@ class MccMagics(Magics):
             case ["set", entry] if "=" in entry:
                 from ...core.cell import parse_entries
 
-                session.put(parse_entries(entry))
+                entries = parse_entries(entry)
+                session.put(entries)
+                self._say_unexpanded(entries, 'set it from Python: mcc.session["{}"] = …')
             case ["get" | "del" as verb, key]:
                 if key not in session:
                     raise _argument_error(f"session: there is no entry `{key}`; `%mcc_session list` shows them")
@@ -279,6 +284,13 @@ class MccMagics(Magics):
         else:
             self._display(self.toolbox.listing(added.tools))
         added.raise_for_problems()
+
+    def _say_unexpanded(self, entries: Mapping[str, object], instead: str) -> None:
+        from ...core.cell import unexpanded
+
+        for name in unexpanded(entries, self.shell.user_ns):
+            what = "is the text as you typed it, because no variable is expanded here"
+            print(f"note: `{name}` {what}; {instead.format(name)}")
 
     def _finished(self, outcome: Outcome, *, raise_error: bool) -> None:
         """Shows what has not been shown while the tool ran, and raises when it failed."""
