@@ -16,28 +16,35 @@ REACH, CUTOFF = 5, 0.8
 """``LINEAR_KEY`` is near ``LINEAR_API_KEY``; ``WEATHER_API_KEY`` is another credential."""
 
 
-def missing(grant: Grant, parent: Mapping[str, str], *, refers: tuple[str, ...] = (), empty_in: str = "") -> str:
-    """What to do where a required name has no value.
+def missing(
+    grant: Grant, parent: Mapping[str, str], *, refers: tuple[str, ...] = (), empty_in: str = "", kernel: bool = True
+) -> str:
+    """What to do where a required name has no value. *kernel*: the parent is that of a notebook or a shell of IPython.
 
     *refers*: the declaration's own ``env`` gives it, from these names that are not set. *empty_in*: the field that
     gives it and holds no text.
     """
     if is_reserved(grant.child):
         return f"{grant.child}: only the session gives it; see %mcc_session"
+    where = "before the kernel starts or with %env" if kernel else "in the environment"
     if refers:
         listed = ", ".join(refers)
-        todo = f"set {listed} before the kernel starts or with %env, and declare the tool again"
+        todo = f"set {listed} {where}, and declare the tool again"
         return f"{grant.child}: {todo}{nearest(refers[0], parent)}"
     if empty_in:
         return f"{grant.child}: {empty_in} gives it without a value; write one there"
     instead = "it" if grant.child == grant.parent else grant.child
-    todo = f"set it before the kernel starts or with %env, or give {instead} in an env_file"
+    todo = f"set it {where}, or give {instead} in an env_file"
     return f"{grant.parent}: {todo}{nearest(grant.parent, parent)}"
 
 
-def unresolved(name: str) -> str:
-    """What to do where a value is a reference to a secret store."""
-    return f"{name}: nothing resolved this reference; start the kernel by `mcc-jupyter launch`"
+def unresolved(name: str, *, stands_in: str = "", kernel: bool = True) -> str:
+    """What to do where a value is a reference to a secret store. *stands_in*: the field of the declaration it is in."""
+    if not stands_in:
+        what = "the kernel" if kernel else "this command"
+        return f"{name}: nothing resolved this reference; start {what} by `mcc-jupyter launch`"
+    use = f"secret_files: {{{name}: ${name}}}" if stands_in == "secret_files" else f"required_env: [{name}]"
+    return f"{name}: only a template of `mcc-jupyter launch` resolves a reference; put it there and write `{use}` here"
 
 
 class _Nearest:

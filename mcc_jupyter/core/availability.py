@@ -81,9 +81,11 @@ def notes(
     stack: Mapping[str, Binding],
     parent: Mapping[str, str],
     context: Context,
+    *,
+    kernel: bool,
 ) -> Iterator[str]:
     """What the author should know and do, a line each."""
-    yield from _lack_notes(tool, missing, unresolved, stack, parent)
+    yield from _lack_notes(tool, missing, unresolved, stack, parent, kernel)
     yield from _parent_notes(tool, parent)
     yield from _context_notes(context)
 
@@ -94,6 +96,7 @@ def _lack_notes(
     unresolved: list[str],
     stack: Mapping[str, Binding],
     parent: Mapping[str, str],
+    kernel: bool,
 ) -> Iterator[str]:
     for grant in missing[:_MOST_NOTES]:
         binding = stack.get(grant.child)
@@ -104,8 +107,18 @@ def _lack_notes(
         elif source is Source.SECRET:
             refers = referred(tool.secret_files[grant.child])
         empty_in = source.value if source in (Source.ENV, Source.ENV_FILE) else ""
-        yield advice.missing(grant, parent, refers=refers, empty_in=empty_in)
-    yield from map(advice.unresolved, unresolved[:_MOST_NOTES])
+        yield advice.missing(grant, parent, refers=refers, empty_in=empty_in, kernel=kernel)
+    for name in unresolved[:_MOST_NOTES]:
+        yield advice.unresolved(name, stands_in=_field_of(tool, stack[name]), kernel=kernel)
+
+
+def _field_of(tool: Tool, binding: Binding) -> str:
+    """The field whose own text gives this value, empty where it came from the parent."""
+    source = binding.provenance.source
+    if source is Source.ENV_FILE:
+        return "env_file"
+    text = {Source.ENV: tool.env, Source.SECRET: tool.secret_files}.get(source, {}).get(binding.name)
+    return "" if text is None or text.references else binding.provenance.rule if source is Source.SECRET else "env"
 
 
 def _parent_notes(tool: Tool, parent: Mapping[str, str]) -> Iterator[str]:

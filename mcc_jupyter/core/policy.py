@@ -55,11 +55,13 @@ def resolve(
     files: tuple[Dotenv | Unreadable, ...] = (),
     context: Context | None = None,
     groups: frozenset[str] | None = None,
+    kernel: bool = True,
 ) -> Resolution:
     """The environment of one call of *tool* (SPEC 4.1).
 
     *files* are the contents of ``tool.env_files``, in that order. *context* is the session in the form the tool's kind
     takes. *groups* are the caller's groups; None is a local user without configuration, who has all of them (SPEC 6.6).
+    *kernel*: the parent is a kernel's environment, for what the notes advise.
     """
     context = context or Context()
     notes: list[str] = []
@@ -80,7 +82,7 @@ def resolve(
     lacking = [grant for grant in tool.required_env if not _has_value(stack.get(grant.child))]
     lacking += availability.empty_files(tool, stack)
     missing = tuple(grant for grant in lacking if grant.child not in unresolved)
-    notes = [*availability.notes(tool, missing, unresolved, stack, parent, context), *notes]
+    notes = [*availability.notes(tool, missing, unresolved, stack, parent, context, kernel=kernel), *notes]
     return Resolution(
         tool=tool.name,
         kind=tool.kind,

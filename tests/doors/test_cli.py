@@ -247,6 +247,18 @@ def test_a_wrong_command_line_shows_the_usage(here: Callable[..., Ran], argument
     assert err.startswith("usage: mcc-jupyter ")
 
 
+def test_a_call_without_a_tool_says_where_their_names_are(here: Callable[..., Ran]) -> None:
+    status, _, err = here("call", "tools.yaml")
+    assert status == 2
+    assert err.endswith("\nmcc-jupyter call: error: the following arguments are required: TOOL; `mcc-jupyter tools FILE` lists them\n")
+
+
+def test_a_report_in_a_terminal_speaks_of_no_kernel(here: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text("{name: t, exec: x, required_env: [NOT_THERE_KEY]}\n")
+    out = here("report", "one.yaml", "t")[1]
+    assert "NOT_THERE_KEY: set it in the environment, or give it in an env_file" in out
+
+
 def test_help_and_version(here: Callable[..., Ran]) -> None:
     assert here("--version")[:2] == (0, f"mcc-jupyter {cli.__version__}\n")
     for command in ("tools", "report", "call"):

@@ -123,7 +123,7 @@ def test_the_tools_can_be_looked_at(declared: None) -> None:
     assert "greet" in mcc.tools
     assert "public.greet" in mcc.tools
     assert "nope" not in mcc.tools
-    assert dir(mcc.tools) == ["failing", "greet", "linear", "number", "slow", "twice"]
+    assert dir(mcc.tools) == ["failing", "greet", "linear", "much", "number", "slow", "twice"]
     assert repr(mcc.tools) == f"<tools: {', '.join(keys)}>"
 
 
@@ -536,3 +536,41 @@ def test_a_text_of_which_the_middle_is_gone_is_never_given_as_the_value(declared
         "stdout is longer than limits.output_mb (1 MiB) and kept without its middle; raise the limit, or "
         "write all of it to a file: `--spill FILE` with %mcc_call and mcc-jupyter call, `spill=` with mcc.call"
     )
+
+
+def test_where_a_function_failed_is_shown_as_the_magic_shows_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "broken.py").write_text("def look(table: dict):\n    return table['zz']\n")
+    (tmp_path / "one.yaml").write_text("fn: broken:look\n")
+    mcc.load("one.yaml")
+    with pytest.raises(ToolFailed) as caught:
+        mcc.tools.look(table={})
+    assert str(caught.value) == "Tool 'look' failed: KeyError: 'zz'"
+    err = capsys.readouterr().err
+    assert err == caught.value.outcome.traceback  # type: ignore[attr-defined]
+    assert 'broken.py", line 2, in look' in err
+
+
+def test_a_mapping_of_all_arguments_is_told_to_want_two_stars(declared: None) -> None:
+    for wrong in ({"who": "Ada"}, {}):
+        with pytest.raises(ArgumentError) as caught:
+            mcc.tools.greet(wrong)
+        assert str(caught.value) == "Tool 'greet': takes each argument by itself; write ** before the mapping"
+    with pytest.raises(ArgumentError) as caught:
+        mcc.tools.greet({"other": 1})
+    assert str(caught.value) == "Tool 'greet': argument `who` must be text"
+
+
+def test_a_map_takes_any_iterable_and_tells_each_argument_that_does_not_fit(declared: None) -> None:
+    assert [outcome.value for outcome in mcc.map("number", ({"n": n} for n in range(2)), progress=False)] == ["0\n", "1\n"]
+    with pytest.raises(ArgumentError) as caught:
+        mcc.map("number", [{"n": 1}, {"n": "x"}, {"m": 1}, 5], progress=False)  # type: ignore[list-item]
+    assert str(caught.value).splitlines() == [
+        "arguments[1]: Tool 'number': argument `n` must be an integer",
+        "arguments[2]: Tool 'number': unknown argument `m`",
+        "arguments[2]: Tool 'number': missing argument `n`",
+        "arguments[3]: Tool 'number': arguments are a mapping of parameter names to values, like {'n': 3}",
+    ]
+    with pytest.raises(ArgumentError) as caught:
+        mcc.map("number", [{"n": "x"}] * 100, progress=False)
+    told = str(caught.value).splitlines()
+    assert (len(told), told[-1]) == (9, "… and there may be more")

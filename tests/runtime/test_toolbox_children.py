@@ -481,7 +481,7 @@ def test_map_checks_all_arguments_before_the_first_call(world: World) -> None:
     world.declare({"name": "t", "exec": "touch ran", "params": [{"name": "n", "type": "int"}]})
     with pytest.raises(ArgumentError) as caught:
         world.box.map("t", [{"n": 1}, {"n": "x"}])
-    assert str(caught.value) == "Tool 't': argument `n` must be an integer"
+    assert str(caught.value) == "arguments[1]: Tool 't': argument `n` must be an integer"
     assert not (world.folder / "ran").exists()
 
 

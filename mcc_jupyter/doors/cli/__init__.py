@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import partial
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, NoReturn
 
 from ... import __version__
 from ...core.errors import MccError, UnknownTool, near
@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="mcc-jupyter", description="Tools that get exactly the environment they declare."
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 
     tools = commands.add_parser("tools", help="list the tools of a file or notebook")
     tools.add_argument("file", metavar="FILE", help="a YAML file, folder, glob or .ipynb")
@@ -93,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     call.add_argument("file", metavar="FILE", help="a YAML file, folder, glob or .ipynb")
     call.add_argument("tool", metavar="TOOL", help="a name or key")
-    call.add_argument("arguments", metavar="K=V", nargs="*", help="the tool's arguments")
+    call.add_argument("arguments", metavar="K=V", nargs="*", default=[], help="the tool's arguments")
     call.add_argument("--json", metavar="OBJECT", help="all arguments as one JSON object; - reads it from stdin")
     call.add_argument("--timeout", type=float, metavar="SECONDS", help="goes before the tool's own limit")
     call.add_argument("--spill", metavar="FILE", help="write all of its output, redacted, to this new file")
@@ -102,6 +102,14 @@ def _parser() -> argparse.ArgumentParser:
     secrets.add_commands(commands)
     launch.add_commands(commands)
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """A command's parser, which knows where the name of a tool is to be found."""
+
+    def error(self, message: str) -> NoReturn:
+        wanted = message.endswith(" required: TOOL")
+        super().error(message + "; `mcc-jupyter tools FILE` lists them" * wanted)
 
 
 def _load(toolbox: Toolbox, file: str, wanted: str | None = None) -> int:
