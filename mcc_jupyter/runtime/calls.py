@@ -160,6 +160,8 @@ class _Running:
         self.report: Report | None = None
         self.started = time.monotonic()
         self.interrupted = False
+        self.told = False
+        """Whether a function said that it was interrupted, and ended by itself."""
         self.pace = Pace()
 
     def to_its_end(self) -> Outcome:
@@ -207,7 +209,7 @@ class _Running:
             exit_code=last.exit.code,
             signal=last.exit.signal,
             seconds=time.monotonic() - self.started,
-            stopped=last.exit.stopped,
+            stopped="interrupt" if self.told else last.exit.stopped,
             failure=failure,
             traceback=traceback,
             mode=self.mode,
@@ -301,6 +303,9 @@ class _Running:
                 self.notes.append(f"a limit may be too low for this interpreter: {low}")
             return f"ended without a result ({ended})", {}
         answer = answers[0]
+        if answer.get("error") == "KeyboardInterrupt" and (self.interrupted or (self.stop and self.stop.requested)):
+            self.told = True
+            return "was interrupted", answer
         if not answer.get("ok"):
             return f"failed: {self.redactor.text(str(answer.get('error')))}", answer
         if exit.code != 0:

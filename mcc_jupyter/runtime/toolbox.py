@@ -21,6 +21,7 @@ from ..core import command, context, policy
 from ..core.declare import Place, declare
 from ..core.errors import ArgumentError, DeclarationError, Problem, ToolUnavailable
 from ..core.listing import Listing
+from ..core.names import credentials
 from ..core.outcome import Outcome
 from ..core.reading import positive
 from ..core.redact import Redactor
@@ -446,5 +447,6 @@ class Toolbox:
 
     def _secret_in(self, text: str, /, *, folded: bool) -> str | None:
         """The name of a known secret that *text* holds (SPEC 6.2); *folded*: as it would be in lower case."""
-        known = ((name, value.lower() if folded else value) for name, value in self.known_secrets())
+        pairs = (*self.known_secrets(), *credentials(self.parent()))
+        known = ((name, value.lower() if folded else value) for name, value in pairs)
         return Redactor(known).secret_in(text)

@@ -88,9 +88,10 @@ def test_the_note_of_a_missing_reference_says_what_to_do(make: Make) -> None:
 
 
 def test_a_reference_that_stands_in_the_declaration_is_told_where_it_belongs(make: Make) -> None:
-    assert resolved(make({"KUBECONFIG": "op://a/b/c"})).notes == (
+    (note,) = resolved(make({"KUBECONFIG": "op://a/b/c"})).notes
+    assert note == (
         "KUBECONFIG: only a template of `mcc-jupyter launch` resolves a reference; "
-        "put it there and write `secret_files: {KUBECONFIG: $KUBECONFIG}` here",
+        "put it there and write `secret_files: {KUBECONFIG: $KUBECONFIG}` here"
     )
     assert resolved(make({"KUBECONFIG": "$STORED"})).notes == (
         "KUBECONFIG: nothing resolved this reference; start the kernel by `mcc-jupyter launch`",

@@ -13,7 +13,7 @@ import codecs
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 _KEPT_AS = "_mcc_guard"
 """The shell's attribute that holds its guard: a reload of this module must find it."""
 
-_OF_THE_HOST = frozenset("_ JPY_PARENT_PID JPY_SESSION_NAME MPLBACKEND CLICOLOR GIT_PAGER".split())
-"""What the shell and Jupyter set by themselves: paths of programs and of the notebook, a number, a module's name."""
+_OF_THE_HOST = frozenset(("JPY_SESSION_NAME", "GIT_PAGER"))
+"""What Jupyter sets by itself: the path of the notebook, and a program."""
 
 _EARLIER = 256
 """Values that variables had before and that are still searched for."""
@@ -62,11 +62,13 @@ def guard_of(shell: InteractiveShell) -> Guard | None:
     return found
 
 
-def switch_on(shell: InteractiveShell, toolbox: Toolbox) -> Guard:
-    """The guard of *shell*, on from now on; the same one if it is on already."""
+def switch_on(shell: InteractiveShell, toolbox: Toolbox, *, never: Collection[str] | None = None) -> Guard:
+    """The guard of *shell*, on from now on; the same one if it is on already. *never*: names not to search for."""
     guard = guard_of(shell)
+    if guard is not None and never is not None:
+        guard.except_for(never)
     if guard is None:
-        guard = Guard(shell, toolbox)
+        guard = Guard(shell, toolbox, never or ())
         guard.redactor()
         guard.exit.open()
         vars(shell)[_KEPT_AS] = guard
@@ -81,15 +83,17 @@ def switch_off(shell: InteractiveShell) -> bool:
     return guard is not None
 
 
-def secret_values(parent: Mapping[str, str], floor: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Name and value of what counts as secret in an environment (SPEC 8.1).
+def secret_values(
+    parent: Mapping[str, str], floor: tuple[str, ...], learned: Iterable[tuple[str, str]] = ()
+) -> Iterator[tuple[str, str]]:
+    """Name and value of what counts as secret in an environment, and of what tools had (*learned*; SPEC 8.1).
 
     A value that a variable which is no secret has, too, is none, unless the name is one of a credential: the home
     folder under another name would else be a mark in every path.
     """
     plain = {name for name in parent if name in floor or _is_plain(name)}
     shown = {parent[name] for name in plain}
-    for name, value in parent.items():
+    for name, value in (*parent.items(), *learned):
         if name not in plain and (value not in shown or is_credential_like(name)):
             yield name, value
 
@@ -111,8 +115,9 @@ class _Exit(Protocol):
 class Guard:
     """What one shell knows, and the exit it watches."""
 
-    def __init__(self, shell: InteractiveShell, toolbox: Toolbox) -> None:
+    def __init__(self, shell: InteractiveShell, toolbox: Toolbox, never: Collection[str]) -> None:
         self._toolbox = toolbox
+        self._never = frozenset(never)
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], None] = {}
         self._seen: tuple[Mapping[str, str], tuple[tuple[str, str], ...]] | None = None
@@ -127,16 +132,21 @@ class Guard:
         held = self._lock.acquire(timeout=1)  # in a forked child nobody may be left to release it
         try:
             if self._seen is None or self._seen[0] is not parent or self._seen[1] != learned:
-                self._know((*secret_values(parent, self._toolbox.floor), *learned))
+                self._know(tuple(secret_values(parent, self._toolbox.floor, learned)))
                 self._seen = parent, learned
         finally:
             if held:
                 self._lock.release()
         return self._redactor
 
+    def except_for(self, never: Collection[str]) -> None:
+        """From now on the values of these names, and of no others, are not searched for."""
+        with self._lock:
+            self._never, self._seen = frozenset(never), None
+
     def _know(self, current: tuple[tuple[str, str], ...]) -> None:
-        known = dict.fromkeys(current)
-        earlier = [pair for pair in self._known if pair not in known]
+        known = dict.fromkeys(pair for pair in current if pair[0] not in self._never)
+        earlier = [pair for pair in self._known if pair not in known and pair[0] not in self._never]
         known = dict.fromkeys([*earlier[-_EARLIER:], *known])
         if known.keys() != self._known.keys():
             self._known = known
@@ -157,6 +167,8 @@ class Guard:
         redactor = self.redactor()
         names = sorted({name for name, _ in self._known} - {*redactor.skipped})
         lines = [f"The guard is on. Searched for: {', '.join(names) or 'nothing'}."]
+        if self._never:
+            lines.append(f"Not searched for, as you said: {', '.join(sorted(self._never))}.")
         if redactor.skipped:
             lines.append(f"Not searched for, because short or common: {', '.join(sorted(redactor.skipped))}.")
         marks = ", ".join(f"{name} {count:,}" for name, count in sorted(redactor.counts.items()))

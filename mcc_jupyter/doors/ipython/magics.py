@@ -222,15 +222,15 @@ class MccMagics(Magics):
     def mcc_guard(self, line: str) -> None:
         """Redact everything this shell displays: output, results, errors, help. `print(os.environ)` shows marks.
 
-        %mcc_guard on
+        %mcc_guard on [--never NAME…]   the values of these names are not searched for
         %mcc_guard off
         %mcc_guard status   what it searches for, by name, and what it does not cover
         """
         from .guard import guard_of, switch_off, switch_on
 
         match line.split():
-            case ["on"]:
-                switch_on(self.shell, self.toolbox)
+            case ["on"] | ["on", "--never", _, *_] as words:
+                switch_on(self.shell, self.toolbox, never=words[2:] or None)
                 print("The guard is on; `%mcc_guard status` says what it covers.")
             case ["off"]:
                 switch_off(self.shell)
@@ -239,7 +239,7 @@ class MccMagics(Magics):
                 guard = guard_of(self.shell)
                 print("The guard is off; `%mcc_guard on` switches it on." if guard is None else guard.status())
             case _:
-                raise _usage("%mcc_guard", "on | off | status")
+                raise _usage("%mcc_guard", "on [--never NAME…] | off | status")
 
     def start_guard(self, *, again: bool = False) -> None:
         """Switches the guard on if the configuration says so, or *again* after a reload; raises ``PolicyError``."""
