@@ -17,11 +17,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ..core import command, context, policy
+from ..core import command, context, names, policy
 from ..core.declare import Place, declare
 from ..core.errors import ArgumentError, DeclarationError, Problem, ToolUnavailable
 from ..core.listing import Listing
-from ..core.names import credentials
 from ..core.outcome import Outcome
 from ..core.reading import positive
 from ..core.redact import Redactor
@@ -207,7 +206,6 @@ class Toolbox:
             tool = replace(tool, body=Shell(tool.body.written, tool.body.written))
         resolved = self._resolve(tool).checked()
         outcome = self._call(resolved, {}, timeout=timeout, show=show)
-        # Whoever declares a tool sees these in its report.
         return replace(outcome, notes=(*resolved.resolution.notes, *outcome.notes))
 
     def call(
@@ -447,6 +445,5 @@ class Toolbox:
 
     def _secret_in(self, text: str, /, *, folded: bool) -> str | None:
         """The name of a known secret that *text* holds (SPEC 6.2); *folded*: as it would be in lower case."""
-        pairs = (*self.known_secrets(), *credentials(self.parent()))
-        known = ((name, value.lower() if folded else value) for name, value in pairs)
-        return Redactor(known).secret_in(text)
+        known = (*self.known_secrets(), *names.credentials(self.parent()))
+        return Redactor((name, value.lower() if folded else value) for name, value in known).secret_in(text)

@@ -238,6 +238,17 @@ def test_an_interrupt_that_came_too_late_for_the_process_is_one_all_the_same(
     assert "k" not in called.world.box.session
 
 
+def test_a_function_that_ended_by_its_interrupt_was_interrupted(function: Callable[..., Called]) -> None:
+    stop = Stop()
+    stop.interrupt()
+    answer: dict[str, object] = {"ok": False, "error": "KeyboardInterrupt", "traceback": "where"}
+    outcome = function(answer, exit=Exit(code=1))(stop=stop)
+    assert (outcome.ok, outcome.failure, outcome.stopped, outcome.traceback) == (False, "was interrupted", "interrupt", "where")
+    assert interruption(function(stopping(Exit(code=1, result=frame(answer))))).failure == "was interrupted"
+    own = function(answer, exit=Exit(code=1))()
+    assert (own.failure, own.stopped) == ("failed: KeyboardInterrupt", None), "nobody else interrupted it"
+
+
 def test_after_an_interrupt_no_transform_starts_and_one_under_way_is_its_end(command: Callable[..., Called]) -> None:
     called = command(stopping(Exit(code=0), b"in\n"), transform="tidy")
     assert interruption(called).failure == "was interrupted"

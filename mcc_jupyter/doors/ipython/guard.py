@@ -115,7 +115,7 @@ class _Exit(Protocol):
 class Guard:
     """What one shell knows, and the exit it watches."""
 
-    def __init__(self, shell: InteractiveShell, toolbox: Toolbox, never: Collection[str]) -> None:
+    def __init__(self, shell: InteractiveShell, toolbox: Toolbox, never: Collection[str] = ()) -> None:
         self._toolbox = toolbox
         self._never = frozenset(never)
         self._lock = threading.Lock()
