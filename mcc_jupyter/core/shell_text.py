@@ -36,12 +36,14 @@ def prepare(
     parent: Mapping[str, str],
     params: Mapping[str, str],
     given: frozenset[str] | None = None,
+    runs: bool = True,
 ) -> Prepared:
     """Read *text*, a template of a shell script; raises nothing (Jinja2's own syntax is checked in ``template``).
 
     ``provided`` tells by name what floor, patterns, grants or ``env`` bring: those names are left to the shell. Another
     name that *parent* has becomes a reference. *params* gives the type of each parameter, for the warnings of SPEC 7.2.
     *given* are the names that the declaration brings by name; None: it may bring any, so that none can be missed.
+    *runs*: a shell reads the text; where it does not, nobody can run a command through a parameter.
     """
     script = lex(text)
     edits: list[tuple[int, int, str]] = []
@@ -80,7 +82,7 @@ def prepare(
     if given is not None:
         notes += unset_names(script, parent=parent, given=given, params=params)
     notes += kept_names(text, parent=parent, given=given or ())
-    notes += _warnings(script, params)
+    notes += [note for note in _warnings(script, params) if runs or not note.startswith(_DANGER)]
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     return Prepared(text, tuple(references.values()), tuple(dict.fromkeys(notes)), tuple(dict.fromkeys(problems)))
@@ -113,6 +115,9 @@ _WITHOUT_OPTIONS = frozenset("echo printf test [ : exit return case for set".spl
 """Commands for which ``--`` is no help, or which have nothing to fear."""
 
 
+_DANGER = f"{WARNING}a caller can run commands through"
+
+
 def _warnings(script: Script, params: Mapping[str, str]) -> Iterator[str]:
     """SPEC 7.2: parameters that reach the shell unquoted, and ``quote`` where it does not protect."""
     exposure = Exposure(params)
@@ -126,18 +131,18 @@ def _warnings(script: Script, params: Mapping[str, str]) -> Iterator[str]:
         inside = tag.quote is not Quote.NONE
         single = tag.quote in (Quote.SINGLE, Quote.QUOTED_HEREDOC, Quote.COMMENT)
         bare = exposure.unquoted(tree, quoted=inside, single=single)
-        danger = f"{WARNING}a caller can run commands through"
         for name in bare:
             place, outside = (f" {tag.quote.value}", " outside quotes") if inside else ("", "")
-            yield f"{danger} `{name}`{place}; write {{{{ {name} | quote }}}}{outside}"
+            yield f"{_DANGER} `{name}`{place}; write {{{{ {name} | quote }}}}{outside}"
         reader = code_reader(tag, script.source)
         for name in exposure.quoted(tree):
             if inside:
-                yield f"{danger} `{name}`, which `quote` does not protect {tag.quote.value}; take it out of there"
+                yield f"{_DANGER} `{name}`, which `quote` does not protect {tag.quote.value}; take it out of there"
             elif tag.backquoted:
-                yield f"{danger} `{name}`, which `quote` does not protect in backquotes; use $( ) instead of backquotes"
+                instead = "use $( ) instead of backquotes"
+                yield f"{_DANGER} `{name}`, which `quote` does not protect in backquotes; {instead}"
             elif reader is not None:
-                yield f"{danger} `{name}`, because {reader[0]} reads it as code; {reader[1]}"
+                yield f"{_DANGER} `{name}`, because {reader[0]} reads it as code; {reader[1]}"
             elif not bare and _may_be_an_option(tag):
                 yield f"{WARNING}a caller can give options through `{name}`; write -- before {{{{ {name} | quote }}}}"
 

@@ -92,6 +92,20 @@ def test_a_header_whose_quotes_keep_the_token_out_is_told(one):
     assert tool.notes == ("warning: curl: $DB_PASSWORD stays as written in single quotes; use double quotes",)
 
 
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        ('-H "X-Id: {{ id }}" http://h', False),
+        ("-d k={{ id }} http://h", False),
+        ('-H "X-Id: {{ id }}" http://h | jq .', True),
+        ("-d {{ id }} http://h", True),
+    ],
+)
+def test_a_parameter_runs_no_command_where_no_shell_reads_the_text(one, text, warned):
+    tool = one({"name": "t", "curl": text, "params": [{"name": "id"}]})
+    assert any("a caller can run commands through `id`" in note for note in tool.notes) is warned
+
+
 @pytest.mark.parametrize("text", ["curl -sS http://h", " curl\n-d x http://h", "curl"])
 def test_the_word_curl_is_no_part_of_a_curl_text(problems, text):
     assert problems({"name": "t", "curl": text}) == ["curl: leave out the word `curl`; write what follows it"]
