@@ -52,6 +52,7 @@ _HINTS: Final[Mapping[str, str]] = {
     "files": "write `secret_files`",
 }
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.A)
+_ENV_FORM = "a mapping, `{NAME: text}`"
 _STANDS_IN = {"cell": "notebook", "file": "file", "python": "code"}
 
 T = TypeVar("T")
@@ -136,7 +137,10 @@ class _Draft:
         own = node.fields(FIELDS, _HINTS, "a mapping that declares a tool")
         self.fields = {**below, **own}
         self.env_nodes = {
-            name: item for fields in (below, own) if "env" in fields for name, item in fields["env"].mapping().items()
+            name: item
+            for fields in (below, own)
+            if "env" in fields
+            for name, item in fields["env"].mapping(_ENV_FORM).items()
         }
         for key in UNSUPPORTED:
             if key in own:

@@ -155,7 +155,7 @@ class CallableTool:
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
-        return self._tool.description
+        return self._tool.description or f"Calls the tool {self._key}."
 
     @property
     def __signature__(self) -> Any:
@@ -309,11 +309,24 @@ def _shell() -> object | None:
 tools = Tools()
 
 
+class _NoEntry(KeyError):
+    """A key that the session does not have, which a shell tells in one line."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"KeyError: session: there is no entry {self}; `%mcc_session list` shows them"]
+
+
+_NoEntry.__name__ = "KeyError"
+
+
 class _Session(MutableMapping[str, Any]):
     """``mcc.session``: the current toolbox's session store (SPEC 6.2)."""
 
     def __getitem__(self, key: str) -> Any:
-        return toolbox().session[key]
+        try:
+            return toolbox().session[key]
+        except KeyError:
+            raise _NoEntry(key) from None
 
     @guarded
     def __setitem__(self, key: str, value: object) -> None:

@@ -172,7 +172,7 @@ class _Running:
         if is_function:
             failure, answer = self.function_ended(first.exit)
         else:
-            failure = _failure(first.exit)
+            failure = self.failed(first.exit)
         traceback = self.redactor.text(str(answer.get("traceback") or ""))
         stdout, stderr = first.out.capture.text(), first.err.capture.text()
         if tool.transform is not None and failure is None and not self.interrupted:
@@ -295,7 +295,7 @@ class _Running:
     def function_ended(self, exit: Exit) -> tuple[str | None, Mapping[str, object]]:
         """Why a function failed, None if it did not, and its answer."""
         if exit.error is not None or exit.stopped is not None:
-            return _failure(exit), {}
+            return self.failed(exit), {}
         answers = frames(exit.result)
         if not answers:
             ended = describe_exit(exit.code, exit.signal).removeprefix("failed ").removeprefix("ended ")
@@ -306,11 +306,16 @@ class _Running:
         if answer.get("error") == "KeyboardInterrupt" and (self.interrupted or (self.stop and self.stop.requested)):
             self.told = True
             return "was interrupted", answer
+        if str(answer.get("error")).startswith("MemoryError") and self.tool.limits.mem_mb is not None:
+            self.notes.append(f"it may take {self.tool.limits.mem_mb:,} MiB (limits.mem_mb)")
         if not answer.get("ok"):
             return f"failed: {self.redactor.text(str(answer.get('error')))}", answer
         if exit.code != 0:
             self.notes.append(f"after its result the process {describe_exit(exit.code, exit.signal)}")
         return None, answer
+
+    def failed(self, exit: Exit) -> str | None:
+        return _failure(exit, self.tool, self.call.timeout)
 
     def transformed(self, first: _Ended, value: object) -> tuple[_Ended, str | None]:
         """The end of ``transform`` (of *first*, if that could not start), and why it failed (SPEC 7.10)."""
@@ -328,7 +333,7 @@ class _Running:
         except MccError as error:
             return first, f"failed: {error}"
         last = self.launch(request)
-        failure = _failure(last.exit)
+        failure = self.failed(last.exit)
         return last, None if failure is None else f"failed in transform: it {failure}"
 
     def write_back(self, answer: Mapping[str, object]) -> None:
@@ -353,12 +358,13 @@ class _Running:
             self.notes.append(f"not found on this tool's PATH: {', '.join(missing)}")
 
 
-def _failure(exit: Exit) -> str | None:
-    """Why a process counts as failed; None when it ended well."""
+def _failure(exit: Exit, tool: Tool, timeout: float | None) -> str | None:
+    """Why a process counts as failed; None when it ended well. *timeout* is what the caller gave."""
     if exit.error is not None:
         return f"could not start: {exit.error}"
     if exit.stopped == "timeout":
-        return "was stopped at its time limit (limits.timeout)"
+        limit, whose = (tool.limits.timeout, "limits.timeout") if timeout is None else (timeout, "of this call")
+        return f"was stopped at its time limit{'' if limit is None else f', {limit:g} s'} ({whose})"
     if exit.stopped == "interrupt":
         return "was interrupted"
     if exit.stopped is not None:

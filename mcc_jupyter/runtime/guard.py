@@ -52,8 +52,9 @@ def guarded_async(function: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[
     async def call(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return await function(*args, **kwargs)
-        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever it is, it is told
-            told = _told(error, function)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is told
+            ours = isinstance(error, Exception | KeyboardInterrupt)
+            told = _told(error, function) if ours else error.with_traceback(None)  # cancelled, or closed
         raise told
 
     return call

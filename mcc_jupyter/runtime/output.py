@@ -283,7 +283,7 @@ def _last_state(line: str) -> str:
 def _gap(omitted: int, before: str) -> str:
     """The line that stands for what is missing, on a line of its own."""
     begin = "\n" if before and not before.endswith("\n") else ""
-    return f"{begin}[… {omitted} bytes omitted …]\n"
+    return f"{begin}[… {omitted} byte{'s' * (omitted > 1)} omitted …]\n"
 
 
 def _decoder() -> codecs.IncrementalDecoder:

@@ -105,6 +105,8 @@ class Registry:
     def remove(self, name: str) -> Tool:
         """Removes and returns one tool; raises ``UnknownTool``."""
         with self._lock:
+            if name not in self._lookup and name not in self._lookup.ambiguous:
+                raise UnknownTool(f"No tool {name!r} is declared here{near(name, list(self._lookup))}")
             tool = self.find(name)
             del self._tools[tool.key]
             self._lookup.update_to(self._tools)

@@ -41,7 +41,7 @@ from .probing import Probe, probe
 from .registry import Registry
 from .resolved import Resolved
 from .session import SessionStore
-from .sizes import environment_room
+from .sizes import environment_room, sized
 from .spill import Spill
 from .warm import Functions
 from .workers import Workers, each
@@ -179,7 +179,7 @@ class Toolbox:
     def session_listing(self) -> Listing:
         """The session's keys, types and sizes in bytes (SPEC 6.2)."""
         rows = self.session.rows()
-        shown = [(key, kind, "identity" if size is None else f"{size:,} bytes") for key, kind, size in rows]
+        shown = [(key, kind, "identity" if size is None else sized(size)) for key, kind, size in rows]
         return Listing(("key", "type", "size"), tuple(shown))
 
     def probe(self, name: str) -> Probe:

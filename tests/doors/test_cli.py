@@ -194,7 +194,7 @@ def test_what_a_tool_prints_is_redacted_and_notes_go_to_stderr(terminal: Termina
         (["call", "tools.yaml", "gret"], 3, "tools.yaml declares no tool 'gret' (did you mean `greet`?); its tools: greet, linear, failing, slow, many, token, parse\n"),
         (["call", "tools.yaml", "linear"], 4, "Tool 'linear' is unavailable; missing required environment: LINEAR_API_KEY\n"),
         (["call", "tools.yaml", "failing"], 5, "Tool 'failing' failed with exit code 3\n"),
-        (["call", "tools.yaml", "slow", "--timeout", "0.3"], 5, "Tool 'slow' was stopped at its time limit (limits.timeout)\n"),
+        (["call", "tools.yaml", "slow", "--timeout", "0.3"], 5, "Tool 'slow' was stopped at its time limit, 0.3 s (of this call)\n"),
     ],
 )
 def test_an_error_is_told_on_stderr_and_by_the_exit_status(here: Callable[..., Ran], arguments: list[str], status: int, err: str) -> None:

@@ -574,3 +574,14 @@ def test_a_map_takes_any_iterable_and_tells_each_argument_that_does_not_fit(decl
         mcc.map("number", [{"n": "x"}] * 100, progress=False)
     told = str(caught.value).splitlines()
     assert (len(told), told[-1]) == (9, "… and there may be more")
+
+
+def test_an_entry_that_the_session_does_not_have_is_a_key_error_in_one_line() -> None:
+    with pytest.raises(KeyError) as caught:
+        mcc.session["nope"]
+    assert caught.value._render_traceback_() == ["KeyError: session: there is no entry 'nope'; `%mcc_session list` shows them"]  # type: ignore[attr-defined]
+    assert mcc.session.get("nope", 3) == 3
+
+
+def test_a_tool_without_a_description_says_what_it_is(declared: None) -> None:
+    assert mcc.tools.failing.__doc__ == "Calls the tool public.failing."

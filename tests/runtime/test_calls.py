@@ -623,3 +623,15 @@ def test_LEAK_20_a_call_shows_no_value_when_it_is_printed(command: Callable[...,
     command(printing(SECRET.encode()), params=[{"name": "x"}])({"x": "argument-value"})
     assert SECRET not in seen[0]
     assert "argument-value" not in seen[0]
+
+
+def test_a_function_that_found_no_memory_is_told_its_limit(function: Callable[..., Called]) -> None:
+    answer: dict[str, object] = {"ok": False, "error": "MemoryError", "traceback": ""}
+    assert function(answer, exit=Exit(code=1), limits={"mem_mb": 2000})().notes == ("it may take 2,000 MiB (limits.mem_mb)",)
+    assert function(answer, exit=Exit(code=1))().notes == ()
+
+
+def test_a_time_limit_is_told_in_seconds_and_whose_it_is(command: Callable[..., Called]) -> None:
+    exit = Exit(signal=15, stopped="timeout")
+    assert command(exit, limits={"timeout": 90})().failure == "was stopped at its time limit, 90 s (limits.timeout)"
+    assert command(exit, limits={"timeout": 90})(timeout=2.5).failure == "was stopped at its time limit, 2.5 s (of this call)"

@@ -167,3 +167,22 @@ MANY = '"NAME", [{"parameter": value}, …], workers=None, timeout=None, progres
 def test_what_is_of_a_wrong_type_is_told_in_one_line(action: Callable[[], object], text: str) -> None:
     found = caught(action)
     assert (type(found), str(found)) == (ArgumentError, text)
+
+
+def test_a_cancelled_call_shows_no_frame_of_the_package() -> None:
+    async def waits() -> None:
+        await asyncio.sleep(60)
+
+    async def main() -> BaseException | None:
+        task = asyncio.ensure_future(guard.guarded_async(waits)())
+        await asyncio.sleep(0)
+        task.cancel()
+        try:
+            await task
+        except asyncio.CancelledError as error:
+            return error
+        return None
+
+    found = asyncio.run(main())
+    assert found is not None
+    assert "in waits" not in "".join(traceback.format_exception(found))

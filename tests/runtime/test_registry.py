@@ -243,3 +243,9 @@ def test_declaring_finding_and_removing_at_once_is_safe() -> None:
         thread.join()
     assert sorted(rounds) == [0, 1, 2, 3]
     assert sorted(keys(registry)) == [f"public.u{who}_199" for who in range(4)]
+
+
+def test_what_is_to_be_removed_and_is_not_there_is_not_told_to_be_declared() -> None:
+    with pytest.raises(UnknownTool) as caught:
+        Registry().remove("nope")
+    assert str(caught.value) == "No tool 'nope' is declared here"

@@ -140,16 +140,17 @@ class MccMagics(Magics):
     @line_magic
     @guarded
     def mcc_tools(self, line: str) -> None:
-        """List the declared tools, or forget one.
+        """List the declared tools, or forget some.
 
         %mcc_tools
-        %mcc_tools rm NAME
+        %mcc_tools rm NAME…
         """
-        words = _words("%mcc_tools", line, "[rm NAME]")
-        if words[:1] == ["rm"] and len(words) == 2:
-            print(f"removed {self.toolbox.remove(words[1]).key}")
+        words = _words("%mcc_tools", line, "[rm NAME…]")
+        if words[:1] == ["rm"] and len(words) > 1:
+            for name in words[1:]:
+                print(f"removed {self.toolbox.remove(name).key}")
         elif words:
-            raise _usage("%mcc_tools", "[rm NAME]")
+            raise _usage("%mcc_tools", "[rm NAME…]")
         else:
             self._display(self.toolbox.listing())
 
