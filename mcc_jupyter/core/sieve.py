@@ -15,7 +15,8 @@ from .credentials import SHAPES, credentials_in
 from .redact import Redactor
 from .scan import without_colours
 from .secret_forms import SHORTEST, as_bytes
-from .secret_search import search_for, without_sequences
+from .secret_search import search_for
+from .secret_views import squeezed, unjoined, without_sequences
 from .secret_words import Lookup
 
 _END = b"\xff"
