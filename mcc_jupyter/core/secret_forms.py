@@ -34,7 +34,8 @@ _PUBLIC_KEYS = frozenset(
 )
 """Keys of well-known documents whose values every other document of the kind has too, or that name a place."""
 
-_LINE_BREAK = re.compile(r"[\r\n]\s*", re.A)
+_LINE_BREAK = re.compile(r"\s*[\r\n]\s*", re.A)
+_BLANKS = re.compile(r"\s+", re.A)
 _MARKER = re.compile(r"-----(?:BEGIN|END) [A-Z0-9 ]+-----")
 _UNRESERVED = re.compile(r"[A-Za-z0-9_.-]*")
 """Characters that only base64, hex and a full percent-encoding change."""
@@ -42,9 +43,7 @@ _UNRESERVED = re.compile(r"[A-Za-z0-9_.-]*")
 
 def is_ordinary(value: str) -> bool:
     """Whether so much text holds *value* that marks would harm it (SPEC 8.1)."""
-    text = value.strip()
-    if "\n" in text or "\r" in text:
-        text = _LINE_BREAK.sub("", text)
+    text = _BLANKS.sub(" ", _LINE_BREAK.sub("", value.strip()))  # wrapping may change them
     return len(text) < SHORTEST or (len(text) < 10 and text.isdigit()) or text.lower() in _COMMON
 
 

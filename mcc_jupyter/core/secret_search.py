@@ -102,9 +102,9 @@ class Search:
         What is kept without having to wait is needed to recognise what comes next. *spans*: those of *views*.
         """
         wait = keep = len(data)
-        end = unjoined_end(data)
-        is_joined = end is not data or views[-1].data is not data
-        if end is not data:
+        read = views[-1].data
+        end = unjoined_end(data, read)
+        if end is not read:
             views = [*views, *_plain_and_bare(end)]
         for view in map(self._end, views):
             for start in self._begun(view.text):
@@ -112,7 +112,7 @@ class Search:
                 if place is not None and self._may_go_on(view.text[start:], place):
                     keep, wait = min(keep, place.first), min(wait, place.hidden)
         keep = min([keep, *(first for hidden, _, _, first in spans if hidden >= wait)])
-        if is_joined:
+        if end is not data:
             keep = before_joint(data, keep)
         if len(views) > 1:
             token = sequence_across(data, keep)
@@ -209,7 +209,7 @@ def _pieces(spelling: bytes, own: set[bytes]) -> Iterator[tuple[bytes, _Blanks, 
         text = squeezed(part)
         if len(text) == len(part):
             yield from ((piece, _NO_BLANKS, len(piece)) for _, piece in _cut(text) if len(piece) >= SHORTEST)
-        elif len(b" ".join(part.split())) >= SHORTEST:
+        else:
             yield from _with_blanks(part.strip(), text, own)
 
 
@@ -221,6 +221,8 @@ def _with_blanks(part: bytes, text: bytes, own: set[bytes]) -> Iterator[tuple[by
         breaks.append(b"\n" in gap[0] or b"\r" in gap[0])
         if breaks[-1] and offsets[-1] <= VISIBLE:
             own.add(text[: offsets[-1]])
+    if len(text) + breaks.count(False) < SHORTEST:
+        return
     for start, piece in _cut(text):
         first, last = bisect_left(offsets, start + 1), bisect_left(offsets, start + len(piece))
         may = must = 0

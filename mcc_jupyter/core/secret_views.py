@@ -39,18 +39,28 @@ _GAP = re.compile(rb"\s+")
 _BARE = re.compile(rb"(?:\s|%b)+" % _SEQUENCE)
 
 _BETWEEN = rb"(?:[^\S\n]|%b)*" % _SEQUENCE
-_LITERALS = re.compile(rb"""["'](?:%b\n%b[bBuUrRfF]{0,2}["'])+""" % (_BETWEEN, _BETWEEN))
+_LITERALS = rb"""["'](?:%b\n%b[bBuUrRfF]{0,2}["'])+""" % (_BETWEEN, _BETWEEN)
 """Python, C: ``'one '`` and ``'two'`` on the next line."""
-_CONTINUED = re.compile(rb"\\\r?\n[ \t]*(?:\\[ \t])?")
+_CONTINUED = rb"\\\r?\n[ \t]*(?:\\[ \t])?"
 """A line that goes on; in YAML a backslash is before the blank with which the next one begins."""
 _SPELLED = (b"\\\\\\\\n", b"\\\\n", b"\\n")
 """A line break in a literal, in one inside another, and so on."""
-_JOINT = re.compile(rb"%b|%b|\\+n" % (_LITERALS.pattern, _CONTINUED.pattern))
-_TAIL = re.compile(
+_TO_JOIN = (
     rb"""(?:["'](?:%b\n%b[bBuUrRfF]{0,2}["'])*+%b(?:\n%b[bBuUrRfF]{0,2})?|\\+(?:\r?(?:\n[ \t]*\\?)?)?)\Z"""
     % (_BETWEEN, _BETWEEN, _BETWEEN, _BETWEEN)
 )
-"""What may become a joint."""
+"""What may become one of these at the end."""
+
+
+def _outside(pattern: bytes) -> re.Pattern[bytes]:
+    """*pattern* as the group of that number; a quote in a control sequence is a part of the sequence."""
+    return re.compile(rb"%b|(%b)" % (_SEQUENCE, pattern))
+
+
+_QUOTES = _outside(_LITERALS)
+_LINES = _outside(_CONTINUED)
+_JOINT = _outside(rb"%b|%b|\\+n" % (_LITERALS, _CONTINUED))
+_TAIL = _outside(_TO_JOIN)
 
 _OUTLINE = bytes(ord("'") if chr(code) == '"' else ord("b") if chr(code) in "BuUrRfF" else code for code in range(256))
 _OUTLINED = re.compile(rb"'\nb{0,2}'")
@@ -77,6 +87,11 @@ def squeezed(data: bytes) -> bytes:
     return data.translate(None, SPACE)
 
 
+def visible(data: bytes) -> int:
+    """How many bytes of a secret *data* may show, of which white space is one however wide it is."""
+    return len(_GAP.sub(b" ", without_sequences(data)))
+
+
 def without_sequences(data: bytes) -> bytes:
     return b"".join(_TOKEN.split(data))
 
@@ -87,42 +102,45 @@ def unjoined(data: bytes) -> bytes:
     if b"'" in data or b'"' in data:
         outline = without_sequences(data) if b"\x1b" in data else data
         if _OUTLINED.search(outline.translate(_OUTLINE, _INDENT)):
-            read = _LITERALS.sub(_broken, read)
+            read = _QUOTES.sub(_broken, read)
     if b"\\" in data:
         if b"\\\n" in data or b"\\\r\n" in data:
-            read = _CONTINUED.sub(_broken, read)
+            read = _LINES.sub(_broken, read)
         for spelled in _SPELLED:
             read = read.replace(spelled, b"\n" * len(spelled))
     return data if read == data else read
 
 
-def unjoined_end(data: bytes) -> bytes:
-    """The same for what may become a joint at the end."""
+def unjoined_end(data: bytes, read: bytes) -> bytes:
+    """*read*, which is *data* without its joints, with line breaks in place of what may become one at the end."""
     tail = _tail(data)
-    return data if tail is None else data[: tail.start()] + _broken(tail)
+    return read if tail is None else read[:tail] + b"\n" * (len(data) - tail)
 
 
 def before_joint(data: bytes, at: int) -> int:
     """*at*, or where the joint begins in whose middle that is, or which may become one at the end."""
     for joint in _JOINT.finditer(data, max(0, at - GAP), at + GAP):
-        if joint.end() > at:
-            return min(at, joint.start())
+        if joint[1] is not None and joint.end() > at:
+            at = min(at, joint.start())
+            break
     tail = _tail(data)
-    return at if tail is None else min(at, tail.start())
+    return at if tail is None else min(at, tail)
 
 
-def _broken(joint: re.Match[bytes]) -> bytes:
-    return b"\n" * len(joint[0])
+def _broken(found: re.Match[bytes]) -> bytes:
+    return found[0] if found[1] is None else b"\n" * len(found[0])
 
 
-def _tail(data: bytes) -> re.Match[bytes] | None:
+def _tail(data: bytes) -> int | None:
+    """Where what may become a joint begins."""
     end = data[-GAP:]
     if b"\x1b" in end:
         end = without_sequences(end)
     end = end.rstrip()
     if not end.endswith((b"'", b'"', b"\\")) and not end.rstrip(_PREFIXES).rstrip().endswith((b"'", b'"')):
         return None
-    return _TAIL.search(data, max(0, len(data) - GAP))
+    found = _TAIL.finditer(data, max(0, len(data) - GAP))
+    return next((tail.start() for tail in found if tail[1] is not None), None)
 
 
 def sequence_across(data: bytes, at: int) -> re.Match[bytes] | None:
@@ -161,11 +179,11 @@ class View:
             done, at = done + since - at, until
             if until - since > GAP:
                 return None
-            gaps |= 1 << done
             if self._breaks(since, until):
-                hidden = until if self._may_stay(start, done, own) else hidden
+                hidden = until if self._may_stay(start, done, gaps, own) else hidden
             elif self._is_blank(since, until):
                 blanks |= 1 << done
+            gaps |= 1 << done
         end = at + size - done
         return Place(base + first, base + hidden, base + end, blanks, gaps) if end - first <= limit else None
 
@@ -176,16 +194,19 @@ class View:
         whole = self.base + len(self.data)
         if place is None or whole - place.end > GAP or whole - place.first > limit:
             return None
-        ends = self._breaks(place.end - self.base, len(self.data)) and self._may_stay(start, size, own)
+        ends = self._breaks(place.end - self.base, len(self.data)) and self._may_stay(start, size, place.gaps, own)
         return place._replace(hidden=whole) if ends else place
 
     def is_one_piece(self, start: int, end: int) -> bool:
         """Whether no gap lies between two bytes of the text."""
         return self.data.startswith(self.text[start:end], self._locate(start))
 
-    def _may_stay(self, start: int, size: int, own: frozenset[bytes]) -> bool:
-        """Whether the first *size* bytes of a match at *start* stay visible, if a line break comes after them."""
-        return size <= VISIBLE and self.text[start : start + size] not in own
+    def _may_stay(self, start: int, size: int, gaps: int, own: frozenset[bytes]) -> bool:
+        """Whether the first *size* bytes of a match at *start* stay visible, if a line break comes after them.
+
+        Each of the *gaps* before counts like a byte: it may stand for a blank.
+        """
+        return size + gaps.bit_count() <= VISIBLE and self.text[start : start + size] not in own
 
     def _gaps(self, since: int, until: int) -> Iterator[tuple[int, int]]:
         for gap in (_BARE if self._bare else _GAP).finditer(self.data, since, until):

@@ -97,7 +97,7 @@ def test_what_escapes_change_is_found(spelled: str) -> None:
     assert told(content(code("", stream(f"x {spelled}"))), [("ODD", "a&b<c\"d'e\\\\f")]) == ["cell 1, output 1: holds ODD"]
 
 
-@pytest.mark.parametrize(("text", "is_found"), [("correct horse battery staple", True), ("correct ho\n  rse battery staple", True), ("correct  horse battery staple", False)])
+@pytest.mark.parametrize(("text", "is_found"), [("correct horse battery staple", True), ("correct ho\n  rse battery staple", True), ("correct  horse battery staple", True), ("['correct '\n 'horse battery staple']", True), ("correct\x1b[1m horse'\n\x1b[0m  ' battery staple", True), ("correct horsebattery staple", False)])
 def test_a_value_with_blanks_in_it_is_found(text: str, is_found: bool) -> None:
     assert bool(told(content(code("", stream(f"a {text} b"))), [("WORDS", "correct horse battery staple")])) is is_found
 

@@ -16,6 +16,7 @@ import xml.sax.saxutils
 from collections.abc import Callable
 from urllib.parse import quote, quote_plus, urlencode
 from xml.etree import ElementTree as ET
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -298,12 +299,13 @@ def test_the_long_texts_of_a_json_document_are_secrets_and_its_keys_and_common_v
     assert redactor.text(ordinary) == ordinary
 
 
-@pytest.mark.parametrize("indent", [None, 2, 4])
-def test_the_document_itself_is_one_mark_and_in_another_layout_its_secrets_are(indent: int | None) -> None:
-    value = json.dumps(ACCOUNT, indent=2)
-    shown = Redactor({"V": value}).text(json.dumps(ACCOUNT, indent=indent))
+@pytest.mark.parametrize(
+    ("layout", "is_one"), [({"indent": 2}, True), ({"indent": 4}, True), ({}, True), ({"separators": (",", ":")}, False)], ids=["the same", "wider", "one line", "compact"]
+)
+def test_the_document_itself_is_one_mark_and_in_another_layout_its_secrets_are(layout: dict[str, Any], is_one: bool) -> None:
+    shown = Redactor({"V": json.dumps(ACCOUNT, indent=2)}).text(json.dumps(ACCOUNT, **layout))
     assert visible(PEM.encode(), shown.encode()) <= 6
-    assert (shown == "[redacted:V]") is (indent != None)  # noqa: E711 - an indent of 4 differs in what is not compared
+    assert (shown == "[redacted:V]") is is_one
     assert "hunter2" not in shown
 
 
