@@ -11,12 +11,25 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 from .secret_forms import SHORTEST, spellings
-from .secret_views import GAP, VISIBLE, Place, View, before_joint, sequence_across, squeezed, unjoined, unjoined_end
+from .secret_views import (
+    AS_BLANK,
+    GAP,
+    SPACE,
+    VISIBLE,
+    Place,
+    View,
+    around_spaces,
+    before_joint,
+    sequence_across,
+    squeezed,
+    unjoined,
+    unjoined_end,
+)
 from .secret_words import Code, Lookup, Words
 
 PIECE, OVERLAP = 1024, 32
@@ -25,11 +38,14 @@ PIECE, OVERLAP = 1024, 32
 STRETCH = 32
 """How many times as long as the longest spelling a match may be. Colouring each character takes some 25 bytes."""
 
-_FAR = re.compile(rb"\s{1024,}")
-"""White space at which a secret is taken for two: it may be near to what a gap may have."""
-_SPACES = re.compile(rb"\s+")
+_FAR = 1024
+"""Bytes of white space at which a secret is taken for two: it may be near to what a gap may have."""
+_FARTHER = re.compile(rb"\s{%d,}" % _FAR)
+_BREAKS = re.compile(rb"\s*[\r\n]\s*")
+_ZEROS = bytes(code if code in SPACE else ord("0") for code in range(256))
+_PAIRS = sum(1 << place for place in range(2, PIECE, 2))
+"""Blanks between the bytes of a dump."""
 
-_HEAD = VISIBLE + 1
 _LONG: tuple[Code, int] = ("Q", 16)
 _NEAR = 23
 """Beginnings shorter than this are looked up one by one; a longer one has a word of ``_LONG``."""
@@ -66,21 +82,8 @@ class Search:
         self.shortest, self._longest = sizes[0], sizes[-1]
         self._limit = GAP + STRETCH * reach
         self._lookup = Lookup(names)
-        self._heads: dict[bytes, list[bytes]] = {}
-        for text in names:
-            self._heads.setdefault(text[:_HEAD], []).append(text)
-        self._short = self._beginnings()
+        self._sorted, self._spaced = sorted(names), sorted(blanks)
         self._long = Words(*_LONG, list({text[:_NEAR] for text in names if len(text) > _NEAR}))
-
-    def _beginnings(self) -> dict[bytes, set[_Blanks]]:
-        """Those that are shorter than a head."""
-        found: dict[bytes, set[_Blanks]] = {}
-        for head, texts in self._heads.items():
-            kinds = {self._blanks.get(text, _NO_BLANKS) for text in texts}
-            for size in range(1, len(head)):
-                bits = (1 << size) - 1
-                found.setdefault(head[:size], set()).update({(may & bits, must & bits) for may, must in kinds})
-        return found
 
     @property
     def pieces(self) -> Collection[bytes]:
@@ -158,35 +161,32 @@ class Search:
     def _begun(self, text: bytes) -> Iterator[int]:
         """Where the beginnings of spellings start with which *text* ends."""
         size = len(text)
-        for start in range(size - 1, max(size - _HEAD, -1), -1):
-            if text[start:] in self._short:
-                yield start
-        near = range(size - _HEAD, max(size - _NEAR, -1), -1)
+        near = range(size - 1, max(size - _NEAR, -1), -1)
         first = max(size - self._longest + 1, 0)
         far = [start for _, start in self._long.found(text[first:])]
         if -1 in far:  # a beginning that repeats itself
             far = list(range(size - first))
         for start in (*near, *(first + start for start in far)):
-            if self._begins(text, start):
+            if next(_going_on(self._sorted, text[start:]), None) is not None:
                 yield start
 
-    def _begins(self, text: bytes, start: int) -> bool:
-        """Whether some spelling begins with all of *text* from *start* on, and goes on."""
-        return text[start : start + _HEAD] in self._heads and any(self._going_on(text[start:]))
-
-    def _going_on(self, rest: bytes) -> Iterator[bytes]:
-        """The spellings that begin with *rest*, which has a head, and go on."""
-        for spelling in self._heads[rest[:_HEAD]]:
-            if len(spelling) > len(rest) and spelling.startswith(rest):
-                yield spelling
-
     def _may_go_on(self, rest: bytes, place: Place) -> bool:
-        """The same with a view to blanks."""
-        if len(rest) < _HEAD:
-            return any(_fits(blanks, place) for blanks in self._short[rest])
+        """Whether some spelling begins with *rest*, which stands at *place*, also with a view to blanks."""
         bits = (1 << len(rest)) - 1
-        kinds = (self._blanks.get(spelling, _NO_BLANKS) for spelling in self._going_on(rest))
-        return any(_fits((may, must & bits), place) for may, must in kinds)
+        for spelling in _going_on(self._spaced if place.blanks else self._sorted, rest):
+            may, must = self._blanks.get(spelling, _NO_BLANKS)
+            if _fits((may, must & bits), place):
+                return True
+        return False
+
+
+def _going_on(spellings: list[bytes], rest: bytes) -> Iterator[bytes]:
+    """Those of the sorted *spellings* that begin with *rest* and go on."""
+    for number in range(bisect_left(spellings, rest), len(spellings)):
+        if not spellings[number].startswith(rest):
+            break
+        if len(spellings[number]) > len(rest):
+            yield spellings[number]
 
 
 def _plain_and_bare(data: bytes) -> list[View]:
@@ -205,32 +205,40 @@ def _pieces(spelling: bytes, own: set[bytes]) -> Iterator[tuple[bytes, _Blanks, 
     Where all of it stands, its pieces cover all of it. *own* gets its beginnings before its own line breaks, as far as
     those would stay visible.
     """
-    for part in _FAR.split(spelling):
-        text = squeezed(part)
-        if len(text) == len(part):
-            yield from ((piece, _NO_BLANKS, len(piece)) for _, piece in _cut(text) if len(piece) >= SHORTEST)
-        else:
-            yield from _with_blanks(part.strip(), text, own)
+    text = squeezed(spelling)
+    if len(text) == len(spelling):
+        yield from ((piece, _NO_BLANKS, len(piece)) for _, piece in _cut(text) if len(piece) >= SHORTEST)
+    elif spelling[2::3].isspace() and b"\n" not in spelling and len(text) == 2 * (len(spelling) + 1) // 3:
+        yield from ((piece, (_PAIRS, _PAIRS), 3 * len(piece) // 2) for _, piece in _cut(text) if len(piece) >= SHORTEST)
+    else:
+        is_far = b" " * _FAR in spelling.translate(AS_BLANK)
+        for part in _FARTHER.split(spelling) if is_far else (spelling,):
+            yield from _with_blanks(part, own)
 
 
-def _with_blanks(part: bytes, text: bytes, own: set[bytes]) -> Iterator[tuple[bytes, _Blanks, int]]:
-    offsets, sizes, breaks = [], [0], []
-    for gap in _SPACES.finditer(part):
-        offsets.append(gap.start() - sizes[-1])
-        sizes.append(sizes[-1] + len(gap[0]))
-        breaks.append(b"\n" in gap[0] or b"\r" in gap[0])
-        if breaks[-1] and offsets[-1] <= VISIBLE:
-            own.add(text[: offsets[-1]])
-    if len(text) + breaks.count(False) < SHORTEST:
+def _with_blanks(part: bytes, own: set[bytes]) -> Iterator[tuple[bytes, _Blanks, int]]:
+    one_line = _BREAKS.sub(b"", part)
+    text, all_gaps, blank_gaps = squeezed(part), _gaps(part), _gaps(one_line)
+    if len(text) + blank_gaps.count(b"1") < SHORTEST:
         return
+    if all_gaps != blank_gaps:
+        beginning = b""
+        for line in _BREAKS.split(part[: VISIBLE * _FAR]):
+            if len(beginning := beginning + squeezed(line)) > VISIBLE:
+                break
+            own.add(beginning)
+    texts, raws = around_spaces(part)
     for start, piece in _cut(text):
-        first, last = bisect_left(offsets, start + 1), bisect_left(offsets, start + len(piece))
-        may = must = 0
-        for number in range(first, last):
-            bit = 1 << (offsets[number] - start)
-            may |= bit
-            must |= 0 if breaks[number] else bit
-        yield piece, (may, must), len(piece) + sizes[last] - sizes[first]
+        end = start + len(piece)
+        first, last = bisect_right(texts, start) - 1, bisect_right(texts, end - 1) - 1
+        may, must = (int(gaps[start + 1 : end][::-1] + b"0", 2) for gaps in (all_gaps, blank_gaps))
+        yield piece, (may, must), end - start + raws[last] - texts[last] - raws[first] + texts[first]
+
+
+def _gaps(part: bytes) -> bytes:
+    """For each byte that is no white space whether some stands before it, as binary digits."""
+    first, *words = part.translate(_ZEROS).split() or [b""]
+    return b"1".join([first, *(word[1:] for word in words)])
 
 
 def _cut(text: bytes) -> Iterator[tuple[int, bytes]]:

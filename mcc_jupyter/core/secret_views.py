@@ -67,7 +67,7 @@ _OUTLINED = re.compile(rb"'\nb{0,2}'")
 """A joint between literals where blanks are gone, the quotes are alike, and so are the letters before one."""
 _PREFIXES = b"bBuUrRfF"
 
-_AS_BLANK = bytes(32 if code in SPACE else code for code in range(256))
+AS_BLANK = bytes(32 if code in SPACE else code for code in range(256))
 
 
 class Place(NamedTuple):
@@ -223,7 +223,7 @@ class View:
     def _locate(self, offset: int) -> int:
         """Where the byte of the text stands."""
         if self._known is None:
-            self._known = _around_controls(self.data) if self._bare else _around_spaces(self.data)
+            self._known = _around_controls(self.data) if self._bare else around_spaces(self.data)
         texts, raws = self._known
         at = bisect_right(texts, offset) - 1
         return raws[at] + offset - texts[at]
@@ -239,7 +239,7 @@ def _around_controls(data: bytes) -> tuple[list[int], list[int]]:
     return texts, raws
 
 
-def _around_spaces(data: bytes) -> tuple[list[int], list[int]]:
+def around_spaces(data: bytes) -> tuple[list[int], list[int]]:
     """The same where only white space is a gap, without Python code for each of them."""
-    sizes = list(map(len, data.translate(_AS_BLANK).split(b" ")))
+    sizes = list(map(len, data.translate(AS_BLANK).split(b" ")))
     return list(accumulate(sizes, initial=0))[:-1], list(accumulate(map(add, sizes, repeat(1)), initial=0))
