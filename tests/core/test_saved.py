@@ -153,6 +153,28 @@ def test_a_number_alone_is_reason_enough() -> None:
     assert checked.content["cells"][0]["outputs"][0]["data"]["application/json"] == {"a": 1, "pin": "[redacted:PIN]"}
 
 
+@pytest.mark.parametrize(
+    "cell",
+    [
+        code("", {"output_type": VALUE, "text": "x"}),
+        code("", {"output_type": "stream", "name": VALUE, "text": "x"}),
+        code("", {**display(), "metadata": {VALUE: {}}}),
+        code("", {**display(), VALUE: 1}),
+        code("", display(**{VALUE: "x"})),
+        {**code(""), "id": VALUE},
+        {**code(""), VALUE: 1},
+    ],
+    ids=["output_type", "name", "metadata", "key of an output", "MIME type", "id", "key of a cell"],
+)
+def test_what_a_notebook_has_for_its_own_sake_is_searched_too(cell: dict[str, Any]) -> None:
+    data = content(cell)
+    findings = Checker(SECRETS).check(data, clean=True)
+
+    assert [finding.name for finding in findings.findings] == ["API_TOKEN"]
+    assert (VALUE in json.dumps(findings.content)) is not bool(findings.redacted)
+    assert bool(findings.redacted) is bool(cell["outputs"])
+
+
 def test_keys_that_become_the_same_all_stay() -> None:
     data = content(code("", display(application_json={VALUE: 1, "another-value": 2})))
 
