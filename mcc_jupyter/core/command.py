@@ -195,8 +195,7 @@ def secrets(tool: Tool, resolution: Resolution) -> dict[str, str]:
     for name, value in found.items():
         size = len(value.encode("utf-8", "surrogateescape")) if len(value) > SECRET_LIMIT // 4 else 0
         if size > SECRET_LIMIT:
-            text = f"{name} is too large; output is searched for it, and {SECRET_LIMIT:,} bytes are the most"
-            _too_large(tool, text)
+            _too_large(tool, f"{name} is too large; output is searched for it, and {SECRET_LIMIT:,} bytes are the most")
     return found
 
 
@@ -420,7 +419,7 @@ def _refuse(tool: Tool, where: str, error: Exception) -> NoReturn:
 
 
 def _keys(value: object) -> list[str]:
-    """The keys in a hidden value; what is too short or common to be searched for is no more than a word of its format."""
+    """The keys in a hidden value; one that is too short or common to be searched for is no more than a word."""
     if isinstance(value, Mapping):
         inner = [key for item in value.values() for key in _keys(item)]
         return [*(key for key in map(str, value) if not is_ordinary(key)), *inner]

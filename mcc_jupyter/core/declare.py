@@ -301,7 +301,8 @@ class _Draft:
                 found[name] = self.substitution.text(written)
                 size = len(found[name].value.encode("utf-8", "surrogateescape"))
                 if size > SECRET_LIMIT:
-                    item.wrong(f"the text is too large; output is searched for it, and {SECRET_LIMIT:,} bytes are the most")
+                    most = f"{SECRET_LIMIT:,} bytes are the most"
+                    item.wrong(f"the text is too large; output is searched for it, and {most}")
         return found
 
     def _env_files(self, node: Node) -> tuple[EnvFile, ...]:

@@ -33,8 +33,8 @@ _HIDDEN = "["
 """Stands for each character of a mark: no word, and nothing a credential has in it."""
 
 FORMAT = frozenset(
-    "cell_type execution_count metadata output_type display_data execute_result traceback attachments text/plain text/html"
-    " image/png nbformat_minor markdown kernelspec language_info".split()
+    "cell_type execution_count metadata output_type display_data execute_result traceback attachments"
+    " text/plain text/html image/png nbformat_minor markdown kernelspec language_info".split()
 )
 """Words that nearly every notebook has for its own sake. None is a secret, and not to look at them saves time."""
 
@@ -191,8 +191,9 @@ class Scanner:
         texts = list(self._texts(document))
         outputs = [text for text in texts if text.where.part == "output"]
         others = [text for text in texts if text.where.part != "output"]
+        numbers = list(_numbers(document, outputs))
         return Cleaned(
-            _edited(document, [*(edit for text in outputs for edit in text.edits(document)), *_numbers(document, outputs)]),
+            _edited(document, [edit for text in outputs for edit in text.edits(document)] + numbers),
             tuple(_ordered(finding for text in outputs for finding in text.findings(redacted=True))),
             tuple(_ordered(finding for text in others for finding in text.findings())),
         )
@@ -283,7 +284,7 @@ def _printed(notebook: dict[str, Any]) -> dict[Path, int]:
 
 
 def _is_chance(literal: JsonString) -> bool:
-    """Whether it is a cell's id or encoded bytes, in which chance makes what looks like a key; a known value is none."""
+    """Whether it is a cell's id or encoded bytes, in which chance makes what looks like a key, but no known value."""
     path = _path(literal)
     if path[2:] == ("id",):
         return not literal.is_key

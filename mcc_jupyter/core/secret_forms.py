@@ -101,7 +101,7 @@ def _usual(text: str) -> Iterator[bytes]:
         url = latin.translate({ord(character): f"%{ord(character):02X}" for character in special}).encode("latin-1")
         yield url
         yield url.replace(b"%20", b"+")
-    for table in (_JSON, _JSON_UTF8, _JSON_HTML, _PYTHON, _PYTHON_QUOTED, _SHELL, _HTML_TEXT):
+    for table in (_JSON, _JSON_UTF8, _JSON_HTML, _PYTHON, _PYTHON_QUOTED, _SHELL, _SHLEX, _HTML_TEXT):
         yield as_bytes(text.translate(table))
 
 
@@ -328,6 +328,7 @@ _PYTHON_BYTES_QUOTED = _Table(_SINGLE, _ascii, _ascii)
 _C = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _TEXT = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _SHELL = _Table({"'": "'\\''"})
+_SHLEX = _Table({"'": "'\"'\"'"})
 _HTML_TEXT = _Table({**_TEXT, '"': "&quot;", "'": "&#x27;"})
 
 _TABLES = (
@@ -350,7 +351,7 @@ _TABLES = (
     _Table({**_SINGLE, **_C}, _octal, _octal),  # $'…'
     _Table({**_SINGLE, **_C}, _octal),
     _SHELL,
-    _Table({"'": "'\"'\"'"}),  # shlex.quote
+    _SHLEX,
     _Table({"'": "''"}),  # PowerShell, SQL, YAML
     _Table({'"': '""'}),  # CSV
     _Table({character: f"\\{character}" for character in '"\\$`'}),  # "…"

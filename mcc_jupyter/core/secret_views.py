@@ -1,4 +1,4 @@
-"""A piece of a stream → the ways to read it without what wrapping puts between, and the way back to its bytes (SPEC 8.2).
+"""A piece of a stream → the ways to read it without what wrapping put into it, and the way back (SPEC 8.2).
 
 1. A view is the text without white space; a *bare* one without control sequences, too. A third way takes the joint
    between two literals of a program, or a line break that is spelled ``\\n``, for a line break.

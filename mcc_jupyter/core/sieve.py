@@ -42,7 +42,7 @@ _REMEMBERED = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One text of a part of a notebook. In a picture, and in an id, only known values are looked for, and no formats."""
+    """One text of a part of a notebook. In a picture, as in an id, only known values are looked for."""
 
     part: int
     text: str = field(repr=False)

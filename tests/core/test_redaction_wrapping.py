@@ -145,7 +145,7 @@ def test_any_value_wrapped_in_any_width_and_cut_anywhere_shows_at_most_six_bytes
     out = Redactor({"V": value}).stream()
     shown = b"".join([*(out.feed(part) + out.release() for part in parts), out.close()])
     assert b"[redacted:V]" in shown
-    assert visible(value, shown.decode().replace("[redacted:V]", "\0")) <= 6
+    assert visible(value, shown.decode(errors="replace").replace("[redacted:V]", "\0")) <= 6
 
 
 @pytest.mark.parametrize(

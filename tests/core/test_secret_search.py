@@ -120,7 +120,7 @@ class Model:
         return wait
 
 
-NOISE = [b"\n", b"\r\n", b"\n\t  ", b"\r", b" ", b"\x1b[31m", b"\x1b[0m", b"\x1b[", b"\x1b", b"\x1b]0;ab\x07", b"\x1b]8;;a\x1b\\", b"\x1b(B", b"\x1b[3\n", b"\x1b[0m\n\x1b[1m  ", b"'\n '", b"\"\r\n\tb\"", b"'", b"\\n", b"\\\n  ", b"\\", b"  "]
+NOISE = [b"\n", b"\r\n", b"\n\t  ", b"\r", b" ", b"\x1b[31m", b"\x1b[0m", b"\x1b[", b"\x1b", b"\x1b]0;ab\x07", b"\x1b]8;;a\x1b\\", b"\x1b(B", b"\x1b[3\n", b"\x1b[0m\n\x1b[1m  ", b"'\n '", b'"\r\n\tb"', b"'", b"\\n", b"\\\n  ", b"\\", b"  "]
 VALUES = st.one_of(
     st.text("ab", min_size=8, max_size=12),
     st.text("abn\n\r ", min_size=10, max_size=14).filter(lambda text: len(re.sub(r"[\r\n]\s*", "", text.strip())) >= 8),
