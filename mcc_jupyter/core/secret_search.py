@@ -208,8 +208,8 @@ def _pieces(spelling: bytes, own: set[bytes]) -> Iterator[tuple[bytes, _Blanks, 
     text = squeezed(spelling)
     if len(text) == len(spelling):
         yield from ((piece, _NO_BLANKS, len(piece)) for _, piece in _cut(text) if len(piece) >= SHORTEST)
-    elif spelling[2::3].isspace() and b"\n" not in spelling and len(text) == 2 * (len(spelling) + 1) // 3:
-        yield from ((piece, (_PAIRS, _PAIRS), 3 * len(piece) // 2) for _, piece in _cut(text) if len(piece) >= SHORTEST)
+    elif len(text) > PIECE and spelling[2::3] == b" " * (len(spelling) - len(text)) == b" " * ((len(text) - 1) // 2):
+        yield from ((piece, (_PAIRS, _PAIRS), 3 * PIECE // 2) for _, piece in _cut(text))  # a long dump: a short cut
     else:
         is_far = b" " * _FAR in spelling.translate(AS_BLANK)
         for part in _FARTHER.split(spelling) if is_far else (spelling,):

@@ -178,8 +178,16 @@ def test_a_blank_at_the_end_waits_with_the_letters_before_it_and_is_released_wit
 
 
 @example("a b\tc d e")
+@example("aa aa aa")
 @given(st.text("ab \n", min_size=8, max_size=14))
 def test_a_value_is_searched_for_exactly_if_it_is_not_listed_as_short(value: str) -> None:
     redactor = Redactor({"V": value})
     assert bool(redactor) is not is_ordinary(value)
     assert (redactor.text(f"<{value}>") == f"<{value}>") is is_ordinary(value)
+
+
+def test_a_long_value_that_looks_like_a_dump_is_found_as_such_and_wrapped() -> None:
+    value = " ".join(f"{n * n % 251:02x}" for n in range(900))
+    redactor = Redactor({"V": value})
+    assert redactor.text(f"<{value}>") == "<[redacted:V]>"
+    assert redactor.text(textwrap.fill(value, 60)) == "[redacted:V]"
