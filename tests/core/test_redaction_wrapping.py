@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from mcc_jupyter.core.redact import Redactor
@@ -114,10 +114,8 @@ def test_a_wrapped_value_shows_at_most_six_bytes(value: str, wrap: Callable[[str
 
 
 @pytest.mark.parametrize("wrap", [WRAPPINGS[name] for name in ("fold", "textwrap", "textwrap, as JSON", "pprint", "YAML, double")], ids=lambda wrap: wrap.__name__)
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("form", [FORMS[name] for name in FORMS if name != "JSON"], ids=[name for name in FORMS if name != "JSON"])
 def test_so_does_an_encoded_one(form: Callable[[str], str], wrap: Callable[[str], str]) -> None:
-    if form is FORMS["JSON"] and '"' in form(AUTH):
-        pytest.skip("its quotes are escaped once more")
     encoded = form(AUTH)
     shown = Redactor({"AUTH": AUTH}).text(wrap(encoded))
     assert "[redacted:AUTH]" in shown
@@ -139,6 +137,7 @@ HOW = {
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(SPACED.filter(lambda value: not is_ordinary(value)), st.sampled_from(sorted(HOW)), st.integers(4, 40), st.data())
 def test_any_value_wrapped_in_any_width_and_cut_anywhere_shows_at_most_six_bytes(value: str, how: str, width: int, data: st.DataObject) -> None:
+    assume(how != "YAML" or "\t" not in value)  # it spells a tab, and docs/running.md says that such a text is not found
     printed = HOW[how](value, width).encode()
     cuts = sorted(data.draw(st.lists(st.integers(0, len(printed)), max_size=5)))
     parts = [printed[start:end] for start, end in zip([0, *cuts], [*cuts, len(printed)], strict=True)]
