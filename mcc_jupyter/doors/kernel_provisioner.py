@@ -41,7 +41,7 @@ class MccProvisioner(LocalProvisioner):
 
     async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
         """Adds the workspace, its session environment and the server's word to what the kernel is started with."""
-        asked = kwargs.get("env", os.environ).get(_NOTEBOOK)  # a kernel's specification comes later and has no say
+        asked = kwargs.get("env", {}).get(_NOTEBOOK)  # a kernel's specification comes later and has no say
         prepared: dict[str, Any] = await super().pre_launch(**kwargs)
         ours = (credentials.VARIABLE, _WORKSPACE, _NOTEBOOK)
         environment = {name: value for name, value in prepared["env"].items() if name not in ours}
