@@ -99,13 +99,13 @@ def coerce(param: Param, value: object, *, called: str = "argument") -> object:
             _check_rest(schema, fitted)
     except _Misfit as misfit:
         detail = misfit.detail
-        if isinstance(plain, str) and _VARIABLE.fullmatch(plain.strip()):
+        if isinstance(plain, str) and VARIABLE.fullmatch(plain.strip()):
             detail = f"; Python variables are not expanded here, call it from Python: mcc.tools.NAME({param.name}=…)"
         raise ArgumentError(f"{called} `{param.name}{misfit.place}` {misfit.rule}{detail}") from None
     return fitted
 
 
-_VARIABLE = re.compile(r"\$\{?[^\W\d][\w.]*\}?|\{[^\W\d][\w.]*\}")
+VARIABLE = re.compile(r"\$\{?[^\W\d][\w.]*\}?|\{[^\W\d][\w.]*\}")
 """How a Python variable is written into the commands of IPython."""
 
 
@@ -139,7 +139,7 @@ def _integer(text: str) -> int:
 def _plain(value: object, level: int = 0) -> object:
     """*value* made of JSON's own types; what a Python caller may hold beyond them becomes its usual text."""
     if level > _MOST_LEVELS:
-        raise _Misfit("is nested too deeply")
+        raise _Misfit(_TOO_DEEP)
     if value is None or isinstance(value, bool) or type(value) is str:
         return value
     if isinstance(value, Enum):
@@ -150,14 +150,16 @@ def _plain(value: object, level: int = 0) -> object:
         return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise _Misfit("holds a number that is not finite")
+            raise _Misfit("holds a number that is not finite; pass None instead")
         return float(value)
     if isinstance(value, list | tuple):
-        return [_plain(item, level + 1) for item in value]
+        return [_part(item, f"[{at}]", level) for at, item in enumerate(value)]
     if isinstance(value, Mapping):
+        if any(isinstance(key, tuple) for key in value):
+            raise _Misfit("has a key of several parts; join them to one text (of a table: reset_index first)")
         if not all(isinstance(key, str) for key in value):
             raise _Misfit("has a key that is not text")
-        return {str(key): _plain(item, level + 1) for key, item in value.items()}
+        return {str(key): _part(item, "[…]", level) for key, item in value.items()}
     if isinstance(value, date | time):
         return value.isoformat()
     kind = type(value)
@@ -167,7 +169,28 @@ def _plain(value: object, level: int = 0) -> object:
     to_list = getattr(value, "tolist", None)
     if kind.__module__.startswith("numpy") and callable(to_list) and type(to_list()) is not kind:
         return _plain(to_list(), level + 1)
-    raise _Misfit(f"holds a `{kind.__name__}`, which is no JSON")
+    instead = _INSTEAD.get(kind.__name__, "")
+    raise _Misfit(f"holds a `{kind.__name__}`, which is no JSON" + (instead and f"; pass {instead}"))
+
+
+def _part(value: object, place: str, level: int) -> object:
+    try:
+        return _plain(value, level + 1)
+    except _Misfit as misfit:
+        raise misfit.inside("" if misfit.rule == _TOO_DEEP else place) from None
+
+
+_TOO_DEEP = "is nested too deeply"
+_INSTEAD = {
+    "DataFrame": '`table.to_dict("records")`',
+    "Series": "`series.tolist()`",
+    "Index": "`index.tolist()`",
+    "NAType": "None",
+    "NaTType": "None",
+    **dict.fromkeys("range set frozenset generator map filter zip dict_keys dict_values".split(), "a list"),
+    "bytes": "text",
+}
+"""What to pass where a value is of a type that callers in Python often have."""
 
 
 def _fit(schema: Schema, value: object, *, exact: bool) -> object:

@@ -53,6 +53,7 @@ _HINTS: Final[Mapping[str, str]] = {
     "files": "write `secret_files`",
 }
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.A)
+_ENV_FORM = "a mapping, `{NAME: text}`"
 _STANDS_IN = {"cell": "notebook", "file": "file", "python": "code", "policy": "policy file"}
 
 T = TypeVar("T")
@@ -147,7 +148,10 @@ class _Draft:
         own = node.fields(FIELDS, _HINTS, "a mapping that declares a tool")
         self.fields = {**below, **own}
         self.env_nodes = {
-            name: item for fields in (below, own) if "env" in fields for name, item in fields["env"].mapping().items()
+            name: item
+            for fields in (below, own)
+            if "env" in fields
+            for name, item in fields["env"].mapping(_ENV_FORM).items()
         }
         for key in UNSUPPORTED:
             if key in own:
@@ -200,6 +204,7 @@ class _Draft:
             ),
             note=self._note,
             inspect=self._inspect,
+            given=None if "env_file" in self.fields else frozenset(provided),
         )
         body: bodies.Body | NoProcess = nothing or Function("")
         if kind in bodies.READERS:

@@ -31,7 +31,7 @@ from . import calls
 from .answers import Added
 from .cache import OutcomeCache
 from .catalog import EnvFiles
-from .checks import check_arguments, check_map, check_name, check_path, check_spill
+from .checks import check_arguments, check_items, check_map, check_name, check_path, check_spill
 from .hints import program_paths
 from .identity import Identity, acting, local_user
 from .introspect import RUN_FN, introspect, read_signatures
@@ -80,7 +80,7 @@ class Toolbox:
         self.governed = governed or Ungoverned()
         self.floor = self.governed.floor or floor
         self.identity = identity or Identity(local_user())
-        self._secrets = KnownSecrets()
+        self._secrets = KnownSecrets(parent)
         self.session = SessionStore(self._identity, self._secrets.found_in)
         self.registry = Registry()
         self._interpreter = interpreter
@@ -214,7 +214,9 @@ class Toolbox:
         tool = self.declare(document, origin).raise_for_problems().tools[0]
         if isinstance(tool.body, Shell):
             tool = replace(tool, body=Shell(tool.body.written, tool.body.written))
-        return self._call(self._resolve(tool).checked(), {}, timeout=timeout, show=show)
+        resolved = self._resolve(tool).checked()
+        outcome = self._call(resolved, {}, timeout=timeout, show=show)
+        return replace(outcome, notes=(*resolved.resolution.notes, *outcome.notes))
 
     def call(
         self,
@@ -253,7 +255,7 @@ class Toolbox:
     def map(
         self,
         name: str,
-        arguments: Sequence[Mapping[str, object]],
+        arguments: Iterable[Mapping[str, object]],
         *,
         workers: int | None = None,
         timeout: float | None = None,
@@ -265,22 +267,20 @@ class Toolbox:
         other and returns what is done; a second one kills. *progress* is called with the number of calls that have
         ended.
         """
-        check_map(arguments, workers)
+        items = check_map(arguments, workers)
         resolved = self._available(name)
-        for item in arguments:
-            check_arguments(resolved.tool.name, item)
-            bind(resolved.tool.params, item, tool=resolved.tool.name)
+        check_items(resolved.tool, items)
 
         def one(at: int, stop: Stop) -> Outcome:
             try:
-                return self._call(self._available(name), arguments[at], timeout=timeout, stop=stop)
+                return self._call(self._available(name), items[at], timeout=timeout, stop=stop)
             except ToolUnavailable as error:  # since the first of them began
                 return Outcome(resolved.tool.name, ok=False, failure=f"did not start: {error}")
 
         def left_out(_: int) -> Outcome:
             return Outcome(resolved.tool.name, ok=False, stopped="interrupt", failure="did not start: was interrupted")
 
-        return each(one, len(arguments), left_out=left_out, workers=workers, progress=progress)
+        return each(one, len(items), left_out=left_out, workers=workers, progress=progress)
 
     @property
     def launcher(self) -> Launcher:
@@ -361,6 +361,7 @@ class Toolbox:
             groups=groups,
             cap=terms.cap,
             refusal=terms.refusal,
+            kernel=self.place != "this process",
         )
         self._secrets.learn(command.secrets(tool, resolution))  # before a call: the session takes none of them either
         if len(self._last) >= _REMEMBERED:

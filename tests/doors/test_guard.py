@@ -329,9 +329,9 @@ def test_a_wrong_setting_is_a_loud_error(tmp_path: Path) -> None:
     assert "PolicyError: c.MccMagics.guard must be True or False\n" in _shell(tmp_path, "1", guard="on")
 
 
-@pytest.mark.parametrize("line", ["%mcc_guard maybe", "%mcc_guard on off"])
+@pytest.mark.parametrize("line", ["%mcc_guard maybe", "%mcc_guard on off", "%mcc_guard on --never"])
 def test_a_wrong_line_says_what_to_write(tmp_path: Path, line: str) -> None:
-    assert "ArgumentError: %mcc_guard: write `%mcc_guard on | off | status`; `%mcc_guard?` shows the help\n" in _shell(tmp_path, line)
+    assert "ArgumentError: %mcc_guard: write `%mcc_guard on [--never NAME…] | off | status`; `%mcc_guard?` shows the help\n" in _shell(tmp_path, line)
 
 
 # ---- what it knows
@@ -360,6 +360,21 @@ def test_a_value_that_is_shown_anyway_is_no_secret_but_for_a_credentials_name() 
     parent = {"HOME": "/home/ada", "WORK_ROOT": "/home/ada", "DB_PASSWORD": "/home/ada"}
 
     assert list(secret_values(parent, ("HOME",))) == [("DB_PASSWORD", "/home/ada")]
+
+
+def test_that_holds_for_what_tools_were_declared_with_as_well() -> None:
+    parent = {"HOME": "/home/ada", "WORK_ROOT": "/home/ada"}
+    learned = [("WORK_ROOT", "/home/ada"), ("OTHER", "of an env file")]
+
+    assert list(guards.secret_values(parent, ("HOME",), learned)) == [("OTHER", "of an env file")]
+
+
+def test_names_may_be_exempt_from_the_search_and_from_then_on_no_others(tmp_path: Path) -> None:
+    text = _shell(tmp_path, "%mcc_guard on --never GITHUB_TOKEN\nprint(token)\n---\n%mcc_guard status\n---\n%mcc_guard on --never OTHER\nprint(token)")
+
+    assert text.splitlines()[1] == MARK
+    assert "Not searched for, as you said: GITHUB_TOKEN." in text
+    assert text.splitlines()[-1] == SHOWN
 
 
 def test_of_many_values_that_a_variable_had_the_last_are_known() -> None:

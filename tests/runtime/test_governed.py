@@ -213,7 +213,7 @@ def test_files_functions_and_what_says_that_it_is_the_operators_are_refused_alik
 def test_the_operators_tools_cannot_be_removed_or_replaced(make: Make) -> None:
     ruled = make()
     linear = ruled.box.registry.find("linear")
-    assert refusal(lambda: ruled.box.remove("public.linear")) == (
+    assert refusal(lambda: ruled.box.registry.remove("public.linear")) == (
         "PolicyError: 'public.linear' is the operator's tool and stays; `%mcc_use PROFILE…` gives tools up"
     )
     ruled.declare("{name: mine, exec: x}")
@@ -225,7 +225,7 @@ def test_the_operators_tools_cannot_be_removed_or_replaced(make: Make) -> None:
         assert ruled.box.registry.find("linear") is linear
     assert not ruled.governed.ready(mine)
     assert not ruled.governed.ready(replace(linear, groups=("x",)))
-    assert ruled.box.remove("mine") is mine
+    assert ruled.box.registry.remove("mine") is mine
 
 
 def test_a_signature_that_was_read_is_kept(make: Make) -> None:

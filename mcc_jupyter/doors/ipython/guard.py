@@ -13,7 +13,7 @@ import codecs
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -57,11 +57,13 @@ def guard_of(shell: InteractiveShell) -> Guard | None:
     return found
 
 
-def switch_on(shell: InteractiveShell, toolbox: Toolbox) -> Guard:
-    """The guard of *shell*, on from now on; the same one if it is on already."""
+def switch_on(shell: InteractiveShell, toolbox: Toolbox, *, never: Collection[str] | None = None) -> Guard:
+    """The guard of *shell*, on from now on; the same one if it is on already. *never*: names not to search for."""
     guard = guard_of(shell)
+    if guard is not None and never is not None:
+        guard.except_for(never)
     if guard is None:
-        guard = Guard(shell, toolbox)
+        guard = Guard(shell, toolbox, never or ())
         guard.redactor()
         guard.exit.open()
         vars(shell)[GUARD] = guard
@@ -81,7 +83,7 @@ def known_values(shell: InteractiveShell, toolbox: Toolbox) -> tuple[tuple[str, 
     guard = guard_of(shell)
     if guard is not None:
         return guard.known()
-    return *secret_values(toolbox.parent(), toolbox.floor), *toolbox.known_secrets()
+    return tuple(secret_values(toolbox.parent(), toolbox.floor, toolbox.known_secrets()))
 
 
 class _Exit(Protocol):
@@ -97,8 +99,9 @@ class _Exit(Protocol):
 class Guard:
     """What one shell knows, and the exit it watches."""
 
-    def __init__(self, shell: InteractiveShell, toolbox: Toolbox) -> None:
+    def __init__(self, shell: InteractiveShell, toolbox: Toolbox, never: Collection[str] = ()) -> None:
         self._toolbox = toolbox
+        self._never = frozenset(never)
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], None] = {}
         self._seen: tuple[Mapping[str, str], tuple[tuple[str, str], ...]] | None = None
@@ -113,16 +116,21 @@ class Guard:
         held = self._lock.acquire(timeout=1)  # in a forked child nobody may be left to release it
         try:
             if self._seen is None or self._seen[0] is not parent or self._seen[1] != learned:
-                self._know((*secret_values(parent, self._toolbox.floor), *learned))
+                self._know(tuple(secret_values(parent, self._toolbox.floor, learned)))
                 self._seen = parent, learned
         finally:
             if held:
                 self._lock.release()
         return self._redactor
 
+    def except_for(self, never: Collection[str]) -> None:
+        """From now on the values of these names, and of no others, are not searched for."""
+        with self._lock:
+            self._never, self._seen = frozenset(never), None
+
     def _know(self, current: tuple[tuple[str, str], ...]) -> None:
-        known = dict.fromkeys(current)
-        earlier = [pair for pair in self._known if pair not in known]
+        known = dict.fromkeys(pair for pair in current if pair[0] not in self._never)
+        earlier = [pair for pair in self._known if pair not in known and pair[0] not in self._never]
         known = dict.fromkeys([*earlier[-_EARLIER:], *known])
         if known.keys() != self._known.keys():
             self._known = known
@@ -148,6 +156,8 @@ class Guard:
         redactor = self.redactor()
         names = sorted({name for name, _ in self._known} - {*redactor.skipped})
         lines = [f"The guard is on. Searched for: {', '.join(names) or 'nothing'}."]
+        if self._never:
+            lines.append(f"Not searched for, as you said: {', '.join(sorted(self._never))}.")
         if redactor.skipped:
             lines.append(f"Not searched for, because short or common: {', '.join(sorted(redactor.skipped))}.")
         marks = ", ".join(f"{name} {count:,}" for name, count in sorted(redactor.counts.items()))
