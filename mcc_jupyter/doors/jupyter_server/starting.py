@@ -39,7 +39,10 @@ def tell_kernels(server: Any, serving: Serving) -> Callable[[], None]:
 
     @functools.wraps(start_kernel)
     def told(*args: Any, **kwargs: Any) -> Any:
-        kwargs["env"] = {**(kwargs.get("env") or os.environ), VARIABLE: serving.handed().text()}
+        environment = kwargs.get("env")
+        if not environment:  # a notebook in which the server itself was started is none of its kernels'
+            environment = {name: value for name, value in os.environ.items() if name != _NOTEBOOK}
+        kwargs["env"] = {**environment, VARIABLE: serving.handed().text()}
         return start_kernel(*args, **kwargs)
 
     @functools.wraps(get_kernel_env)

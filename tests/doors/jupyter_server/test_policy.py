@@ -241,6 +241,13 @@ async def test_the_sessions_path_is_the_workspace_whatever_the_client_calls_it(p
     assert await granted(server, kernel) == (at(server, workspace), tools)
 
 
+async def test_a_kernel_without_a_notebook_has_no_workspace_even_if_the_server_was_started_in_one(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JPY_SESSION_NAME", at(server, "a.ipynb"))
+    kernel = await server.start()
+
+    assert await granted(server, kernel) == (None, [])
+
+
 async def test_giving_up_and_a_change_of_the_file_are_in_the_manifest_at_once(server: Server, file: Path) -> None:
     kernel = await session(server, "a.ipynb")
     await server.run(kernel, LOAD)
