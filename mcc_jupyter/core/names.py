@@ -25,7 +25,7 @@ def is_reserved(name: str) -> bool:
     return name in _RESERVED or name.startswith("MCC_CTX_")
 
 
-_RESERVED = ("MCC_CTX", "MCC_SESSION_FILE", "MCC_WORKSPACE", "MCC_KERNEL_FD")
+_RESERVED = ("MCC_CTX", "MCC_SESSION_FILE", "MCC_WORKSPACE", "MCC_KERNEL_FD", "MCC_SERVER")
 
 
 @lru_cache(maxsize=1024)

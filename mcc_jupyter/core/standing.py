@@ -34,6 +34,8 @@ class Standing:
     file: str | None
     workspace: str = ""
     profiles: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    """The profiles of the file that no rule gives to this workspace; ``%mcc_use`` takes these, too."""
     tools: tuple[Granted, ...] = ()
     skills: tuple[str, ...] = ()
     """Those that stand alone."""
@@ -71,6 +73,7 @@ class Standing:
             "file": self.file,
             "workspace": self.workspace or None,
             "profiles": list(self.profiles),
+            "other_profiles": list(self.others),
             "tools": [
                 {
                     "name": tool.name,
@@ -106,7 +109,7 @@ class Standing:
             yield "the policy file cannot be used: no tool and no name is granted"
             return
         yield f"workspace: {self.workspace or 'not named'}"
-        yield f"profiles: {_listed(self.profiles)}"
+        yield f"profiles: {_listed(self.profiles)}{f'; others: {_listed(self.others)}' if self.others else ''}"
         yield f"cells may ask for: {_listed(self.allow)}{f'; never {_listed(self.deny)}' if self.deny else ''}"
         if self.exposed:
             yield f"exposed to the workspace: {_listed(self.exposed)}"

@@ -166,10 +166,13 @@ class Toolbox:
         return matrix(reports, more=max(0, len(tools) - MATRIX_TOOLS), footer=self._footer())
 
     def entries(self, told: Told) -> tuple[bytes, ...]:
-        """Every tool as a manifest has it, as far as can be seen without reading a pipe; *told* keeps them."""
+        """Every tool as a manifest has it, as far as can be seen without reading a pipe; *told* keeps them.
+
+        For whom a tool is, whoever reads the manifest has to ask its groups: here none is kept from anybody.
+        """
         footer, store = self._footer() if len(self.registry) else (), self.session.snapshot()
         state = lambda tool: (*self._files.read(tool.env_files, pipes=False), self.governed.terms(tool))  # noqa: E731
-        read = lambda tool: self._report(self._resolve(tool, pipes=False))  # noqa: E731
+        read = lambda tool: self._report(self._resolve(tool, pipes=False, for_all=True))  # noqa: E731
         return told.entries(self.registry, self.parent(), store, footer, state, read)
 
     def available(self, name: str) -> Tool:
@@ -340,10 +343,10 @@ class Toolbox:
             ),
         )
 
-    def _resolve(self, tool: Tool, *, pipes: bool = True) -> Resolved:
+    def _resolve(self, tool: Tool, *, pipes: bool = True, for_all: bool = False) -> Resolved:
         terms = self.governed.terms(tool)
         parent = self.parent() if terms.parent is None else terms.parent
-        store, groups = self.session.snapshot(), acting(self.identity).caller
+        store, groups = self.session.snapshot(), None if for_all else acting(self.identity).caller
         files = self._files.read(tool.env_files, pipes=pipes)
         last = self._last.get(tool.key)
         if last is not None and last.holds(tool, parent, store, files, groups, terms):
@@ -445,7 +448,7 @@ class Toolbox:
         return whose, self.launcher.isolation.line(on=isolation, kernel="kernel" in self.place)
 
     def _identity(self) -> dict[str, object]:
-        return {**acting(self.identity).entries(), **self.governed.entries()}
+        return {**acting(self.identity).entries(), **self.identity.of_kernel(), **self.governed.entries()}
 
     def known_secrets(self) -> tuple[tuple[str, str], ...]:
         """Name and value of every secret that calls have had so far: for a redactor, and for nothing else."""

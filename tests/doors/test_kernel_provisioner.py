@@ -175,7 +175,7 @@ def test_tools_see_nothing_of_what_a_kernel_was_handed(tmp_path: Path) -> None:
         kernel = await kernels.start(str(kernels.root / "a.ipynb"))
         declare = "%load_ext mcc_jupyter\nimport mcc_jupyter as mcc\nget_ipython().run_cell_magic('mcc_tool', '', 'name: t\\nexec: env\\nenv_passthrough: true')"
         seen = await kernels.value(kernel, "sorted(line.partition('=')[0] for line in mcc.call('t').stdout.splitlines() if line.startswith('MCC_'))", declare)
-        assert seen == "['MCC_CTX_GROUPS', 'MCC_CTX_TOOLS', 'MCC_CTX_USER']"
+        assert seen == "['MCC_CTX_GROUPS', 'MCC_CTX_NOTEBOOK', 'MCC_CTX_TOOLS', 'MCC_CTX_USER']"
 
     run(tmp_path, test)
 
