@@ -4,6 +4,8 @@
  * Pure: no element, no request. What comes from a notebook file is checked here once; after that nobody asks again.
  */
 
+import { Plain, count, isPlain, plain, plains, text, textOrNull, texts } from './plain.js';
+
 export const MIME_TYPE = 'application/vnd.mcc.report.v1+json';
 
 export type State = 'set' | 'missing' | 'unset' | 'unresolved' | 'refused';
@@ -70,8 +72,6 @@ const SOURCES: readonly string[] = [
   'floor', 'passthrough', 'grant', 'reference', 'env_file', 'env', 'secret', 'runtime', 'session'
 ];
 
-type Plain = { readonly [key: string]: unknown };
-
 /** What *data* says, or null where it is no report of a version that we know. */
 export function read(data: unknown): Report | Matrix | null {
   if (!isPlain(data) || data['version'] !== 1) {
@@ -92,9 +92,9 @@ function readReport(data: Plain): Report {
     description: text(data['description']),
     groups: texts(data['groups']),
     available: data['available'] === true,
-    notice: typeof data['notice'] === 'string' ? data['notice'] : null,
+    notice: textOrNull(data['notice']),
     parameters: texts(data['parameters']),
-    rows: list(data['rows']).filter(isPlain).map(readRow),
+    rows: plains(data['rows']).map(readRow),
     notes: texts(data['notes']),
     footer: texts(data['footer']),
     withheld: Array.isArray(data['withheld']) ? texts(data['withheld']) : null
@@ -109,23 +109,24 @@ function readRow(data: Plain): Row {
     rule: text(data['rule']),
     state: STATES.includes(state) ? (state as State) : 'missing',
     flags: texts(data['flags']),
-    shadows: list(data['shadows'])
-      .filter(isPlain)
-      .map(item => ({ source: text(item['source']), rule: text(item['rule']) }))
+    shadows: plains(data['shadows']).map(item => ({
+      source: text(item['source']),
+      rule: text(item['rule'])
+    }))
   };
 }
 
 function readMatrix(data: Plain): Matrix {
-  const common = isPlain(data['common']) ? data['common'] : {};
-  const legend = isPlain(data['legend']) ? data['legend'] : {};
   return {
     schema: 'mcc.matrix',
     names: texts(data['names']),
-    rows: list(data['rows'])
-      .filter(isPlain)
-      .map(row => ({ tool: text(row['tool']), available: row['available'] === true, marks: text(row['marks']) })),
-    legend: Object.fromEntries(Object.entries(legend).map(([mark, meaning]) => [mark, text(meaning)])),
-    common: Object.fromEntries(Object.entries(common).map(([source, names]) => [source, texts(names)])),
+    rows: plains(data['rows']).map(row => ({
+      tool: text(row['tool']),
+      available: row['available'] === true,
+      marks: text(row['marks'])
+    })),
+    legend: Object.fromEntries(Object.entries(plain(data['legend'])).map(([mark, meaning]) => [mark, text(meaning)])),
+    common: Object.fromEntries(Object.entries(plain(data['common'])).map(([source, names]) => [source, texts(names)])),
     notices: texts(data['notices']),
     more: {
       tools: count(data['more_tools']),
@@ -182,24 +183,4 @@ export function names(rows: readonly Row[]): string {
 /** The names that keep the tool from running. */
 export function lacking(report: Report): readonly Row[] {
   return report.rows.filter(row => row.state === 'missing' || row.state === 'unresolved');
-}
-
-function isPlain(value: unknown): value is Plain {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function texts(value: unknown): readonly string[] {
-  return list(value).filter((item): item is string => typeof item === 'string');
-}
-
-function count(value: unknown): number {
-  return typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : 0;
 }
