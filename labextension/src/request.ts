@@ -7,19 +7,12 @@ import { KernelState, SessionKey, Tool, readPolicy, readSession, readTool } from
 import { Answer, Refused } from './model';
 import { Plain, plain, plains, text, textOrNull } from './plain';
 import { Matrix, Report, read } from './report';
+import { CallEvent, readEvent } from './running';
 
 /** So many tools or keys a page; the server gives no more. */
 const PAGE = '500';
 
 const NDJSON = 'application/x-ndjson';
-
-/** One event of a running call: its output, and its end. */
-export type CallEvent =
-  | { readonly event: 'started'; readonly call: string }
-  | { readonly event: 'output'; readonly stream: string; readonly text: string }
-  | { readonly event: 'dropped'; readonly characters: number }
-  | { readonly event: 'done'; readonly outcome: Plain }
-  | { readonly event: 'error'; readonly code: string; readonly message: string };
 
 export interface PastCall {
   readonly call: string;
@@ -66,6 +59,10 @@ export class Requests {
     return read(await this.get(['kernels', kernel, 'tools', tool, 'report']));
   }
 
+  async matrix(kernel: string): Promise<Report | Matrix | null> {
+    return read(await this.get(['kernels', kernel, 'matrix']));
+  }
+
   async calls(kernel: string): Promise<readonly PastCall[]> {
     const page = await this.get(['kernels', kernel, 'calls'], '?limit=50');
     return plains(page['calls']).map(item => ({
@@ -103,7 +100,10 @@ export class Requests {
       const lines = (rest + (value ?? '')).split('\n');
       rest = done ? '' : (lines.pop() ?? '');
       for (const line of lines.filter(Boolean)) {
-        hear(JSON.parse(line) as CallEvent);
+        const event = readEvent(line);
+        if (event !== null) {
+          hear(event);
+        }
       }
       if (done) {
         return;

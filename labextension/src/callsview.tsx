@@ -1,0 +1,64 @@
+/** Recent calls through the server: who, which tool, how it ended. */
+
+import { TranslationBundle } from '@jupyterlab/translation';
+import { refreshIcon } from '@jupyterlab/ui-components';
+import React, { useState } from 'react';
+
+import { useAnswer } from './answer';
+import { Host } from './panel';
+import { IconButton } from './reportview';
+import { PastCall } from './request';
+
+export function CallsView(props: { host: Host; kernel: string; revision: string }): JSX.Element {
+  const { host, kernel, revision } = props;
+  const { trans } = host;
+  const [round, setRound] = useState(0);
+  const asked = useAnswer(() => host.requests.calls(kernel), [kernel, revision, round]);
+  if (asked.kind === 'error') {
+    return <p className="mcc-notice">{asked.message}</p>;
+  }
+  const calls = asked.kind === 'answer' ? asked.value : [];
+  return (
+    <>
+      <div className="mcc-details-head">
+        <span>{trans.__('Calls that did not come from a cell')}</span>
+        <span className="mcc-spacer" />
+        <IconButton icon={refreshIcon} label={trans.__('Read the calls again')} onClick={() => setRound(round + 1)} />
+      </div>
+      {calls.length === 0 ? (
+        <p className="mcc-empty">{trans.__('None yet. Run a tool from its form to see it here.')}</p>
+      ) : (
+        <table className="mcc-table">
+          <caption className="mcc-hidden">{trans.__('Recent calls')}</caption>
+          <thead>
+            <tr>
+              <th scope="col">{trans.__('Time')}</th>
+              <th scope="col">{trans.__('Tool')}</th>
+              <th scope="col">{trans.__('User')}</th>
+              <th scope="col">{trans.__('Ended')}</th>
+              <th scope="col">{trans.__('Seconds')}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {calls.map(call => (
+              <CallRow key={call.call} call={call} trans={trans} />
+            ))}
+          </tbody>
+        </table>
+      )}
+    </>
+  );
+}
+
+function CallRow(props: { call: PastCall; trans: TranslationBundle }): JSX.Element {
+  const { call } = props;
+  return (
+    <tr>
+      <td>{new Date(call.began).toLocaleTimeString()}</td>
+      <th scope="row">{call.tool}</th>
+      <td>{call.user}</td>
+      <td>{call.error ?? call.state}</td>
+      <td>{call.seconds.toFixed(1)}</td>
+    </tr>
+  );
+}
