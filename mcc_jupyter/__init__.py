@@ -91,3 +91,10 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
     from .doors import ipython
 
     ipython.unload(shell)
+
+
+def _jupyter_server_extension_points() -> list[dict[str, object]]:
+    """For the Jupyter server, which asks every enabled extension what it consists of."""
+    from .doors.jupyter_server.app import MccServer
+
+    return [{"module": "mcc_jupyter", "app": MccServer}]

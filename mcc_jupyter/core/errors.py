@@ -128,6 +128,14 @@ class PolicyError(MccError):
     http_status = 403
 
 
+class Busy(MccError):
+    """So much waits already that no more is taken on; nothing was begun."""
+
+    code = "busy"
+    exit_status = 75
+    http_status = 503
+
+
 class InternalError(MccError):
     """A mistake of this package: the text says where, and holds nothing of what it was about."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -69,11 +70,46 @@ class Outcome:
             text = f"Tool {self.tool!r}: its output is no JSON ({where})"
             raise ToolFailed(text, tool=self.tool, outcome=self) from None
 
+    def document(self) -> dict[str, object]:
+        """The outcome as other programs get it: valid JSON, and every text valid Unicode."""
+        document = {
+            "tool": self.tool,
+            "status": "ok" if self.ok else self.stopped or "failed",
+            "failure": self.failure,
+            "exit_code": self.exit_code,
+            "signal": self.signal,
+            "stopped": self.stopped,
+            "returned": self.returned,
+            "result": self.value if self.returned else None,
+            "stdout": self.stdout,
+            "stderr": self.stderr,
+            "cut": self.cut,
+            "traceback": self.traceback,
+            "mode": self.mode,
+            "mode_reason": self.mode_reason,
+            "redactions": dict(self.redactions),
+            "notes": list(self.notes),
+            "duration_s": self.seconds,
+            "report": None if self.report is None else self.report.json(),
+        }
+        return {key: plain_json(value) for key, value in document.items()}
+
     def raise_for_failure(self) -> Outcome:
         """Itself when the call succeeded; raises ``ToolFailed`` otherwise."""
         if self.ok:
             return self
         raise ToolFailed(f"Tool {self.tool!r} {self.failure}", tool=self.tool, outcome=self)
+
+
+def plain_json(value: object) -> Any:
+    """*value* as every JSON reader takes it: half a character is U+FFFD, and what is no finite number a text."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {plain_json(key): plain_json(item) for key, item in value.items()}
+    return [plain_json(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def describe_exit(code: int | None, number: int | None) -> str:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,14 @@ from .warm import Functions
 
 Show = Callable[[Literal["stdout", "stderr"], str], None]
 """Called with each piece of output while the tool runs."""
+
+
+class Whole:
+    """A ``Show`` that gets all of the output, and not what a notebook has room for. While it waits, the tool waits."""
+
+    def __call__(self, stream: Literal["stdout", "stderr"], text: str) -> None:
+        raise NotImplementedError
+
 
 SHOWN_BYTES = 48 * 1024
 """How much of one stream is shown live: a call that floods both adds less than 128 KB to a notebook file, and stays
@@ -242,7 +251,10 @@ class _Running:
 
     def watched(self, name: Literal["stdout", "stderr"], shown: bool) -> _Watched:
         show = self.show
-        live = Live(lambda text: show(name, text), SHOWN_BYTES, self.pace) if show is not None and shown else None
+        live = None
+        if show is not None and shown:
+            budget, pace = (sys.maxsize, None) if isinstance(show, Whole) else (SHOWN_BYTES, self.pace)
+            live = Live(lambda text: show(name, text), budget, pace)
         capture = Capture(int(self.tool.limits.output_mb * 1024 * 1024))
         file = None if self.call.spill is None or not shown else getattr(self.call.spill, name)
         return _Watched(self.redactor.stream(), capture, live, file=file)

@@ -50,6 +50,8 @@ class Registry:
         self._lock = threading.RLock()
         self.find: Callable[[str], Tool] = self._lookup.__getitem__
         """The tool of a key, or of a name where that is unambiguous; raises ``UnknownTool``. As quick as a dict."""
+        self.on_change: Callable[[], None] = lambda: None
+        """Told of every change, in its thread; it returns at once and raises nothing."""
 
     def __iter__(self) -> Iterator[Tool]:
         with self._lock:
@@ -83,7 +85,7 @@ class Registry:
                         del self._tools[key]
             for tool in kept:
                 self._tools[tool.key] = tool
-            self._lookup.update_to(self._tools)
+            self._changed()
         return notices, problems
 
     def forget_left(self, cell: str, run: str) -> None:
@@ -93,22 +95,26 @@ class Registry:
             for key in left:
                 del self._tools[key]
             if left:
-                self._lookup.update_to(self._tools)
+                self._changed()
 
     def replace(self, tool: Tool) -> None:
         """Puts a tool in place of the one with its key, when that is still there."""
         with self._lock:
             if tool.key in self._tools:
                 self._tools[tool.key] = tool
-                self._lookup.update_to(self._tools)
+                self._changed()
 
     def remove(self, name: str) -> Tool:
         """Removes and returns one tool; raises ``UnknownTool``."""
         with self._lock:
             tool = self.find(name)
             del self._tools[tool.key]
-            self._lookup.update_to(self._tools)
+            self._changed()
             return tool
+
+    def _changed(self) -> None:
+        self._lookup.update_to(self._tools)
+        self.on_change()
 
     def _clash(self, tool: Tool, old: Tool | None) -> str | None:
         both_files = old is not None and old.origin.kind == tool.origin.kind == "file"

@@ -36,6 +36,8 @@ class SessionStore(MutableMapping[str, Any]):
         self._secret_in = secret_in
         self._entries: dict[str, str] = {}
         self._lock = threading.RLock()
+        self.on_change: Callable[[], None] = lambda: None
+        """Told of every change, in its thread; it returns at once and raises nothing."""
 
     def __getitem__(self, key: str) -> Any:
         identity = self._identity()
@@ -50,6 +52,7 @@ class SessionStore(MutableMapping[str, Any]):
         encoded = self._checked(key, value)
         with self._lock:
             self._entries[key] = encoded
+        self.on_change()
 
     def __delitem__(self, key: str) -> None:
         self._refuse_reserved(key)
@@ -57,6 +60,7 @@ class SessionStore(MutableMapping[str, Any]):
             if key not in self._entries:
                 raise KeyError(key)
             del self._entries[key]
+        self.on_change()
 
     def __iter__(self) -> Iterator[str]:
         with self._lock:
@@ -73,6 +77,7 @@ class SessionStore(MutableMapping[str, Any]):
         """Forgets everything the notebook stashed; identity stays."""
         with self._lock:
             self._entries.clear()
+        self.on_change()
 
     def snapshot(self) -> dict[str, object]:
         """The whole store at one moment, identity on top."""
@@ -90,6 +95,7 @@ class SessionStore(MutableMapping[str, Any]):
             self._entries.update(encoded)
             for key in deleted:
                 self._entries.pop(key, None)
+        self.on_change()
         return None
 
     def rows(self) -> list[tuple[str, str, int | None]]:

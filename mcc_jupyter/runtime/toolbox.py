@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -33,7 +33,7 @@ from .cache import OutcomeCache
 from .catalog import EnvFiles
 from .checks import check_arguments, check_map, check_name, check_path, check_spill
 from .hints import program_paths
-from .identity import Identity, local_user
+from .identity import Identity, acting, local_user
 from .introspect import RUN_FN, introspect
 from .launcher import Launcher, Stop
 from .loading import NO_FOLDER, load_files, load_notebook
@@ -71,7 +71,7 @@ class Toolbox:
         self.place = place
         self.floor = floor
         self.identity = identity or Identity(local_user())
-        self.session = SessionStore(lambda: self.identity.entries(), self._secret_in)  # noqa: PLW0108 - it may be replaced
+        self.session = SessionStore(lambda: acting(self.identity).entries(), self._secret_in)
         self.registry = Registry()
         self._interpreter = interpreter
         self._launcher = launcher
@@ -157,6 +157,10 @@ class Toolbox:
         tools = list(self.registry)
         reports = [self._report(self._resolve(tool)) for tool in tools[:MATRIX_TOOLS]]
         return matrix(reports, more=max(0, len(tools) - MATRIX_TOOLS), footer=self._footer())
+
+    def reports(self) -> Iterator[tuple[Tool, Report]]:
+        """Every tool with its report, as far as can be seen without reading a pipe."""
+        return ((tool, self._report(self._resolve(tool, pipes=False))) for tool in self.registry)
 
     def available(self, name: str) -> Tool:
         """The tool as the next call would use it; raises ``UnknownTool``, ``ToolUnavailable``, ``DeclarationError``."""
@@ -336,7 +340,7 @@ class Toolbox:
         return kept, list(result.problems), result.printed
 
     def _resolve(self, tool: Tool, *, pipes: bool = True) -> Resolved:
-        parent, store, groups = self.parent(), self.session.snapshot(), self.identity.caller
+        parent, store, groups = self.parent(), self.session.snapshot(), acting(self.identity).caller
         files = self._files.read(tool.env_files, pipes=pipes)
         last = self._last.get(tool.key)
         if last is not None and last.holds(tool, parent, store, files, groups):
@@ -428,10 +432,8 @@ class Toolbox:
 
     def _footer(self, *, isolation: bool = True) -> tuple[str, ...]:
         """SPEC 11.5, 6.6: what these lines leave open, they say."""
-        groups = "all groups" if self.identity.groups is None else f"groups {', '.join(self.identity.groups) or 'none'}"
-        whose = f"From {self.place}, which holds these values anyway."
-        identity = f"Identity: the local user, {groups}, by its own statement."
-        return f"{whose} {identity}", self.launcher.isolation.line(on=isolation, kernel="kernel" in self.place)
+        whose = f"From {self.place}, which holds these values anyway. {acting(self.identity).line()}"
+        return whose, self.launcher.isolation.line(on=isolation, kernel="kernel" in self.place)
 
     def _learn(self, secrets: Mapping[str, str]) -> None:
         with self._lock:

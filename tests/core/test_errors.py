@@ -9,6 +9,7 @@ import pytest
 from mcc_jupyter.core import errors
 from mcc_jupyter.core.errors import (
     ArgumentError,
+    Busy,
     DeclarationError,
     InternalError,
     Interrupted,
@@ -31,6 +32,7 @@ CODES = {
     ToolFailed: ("failed", 5, 502),
     SecretError: ("secret", 6, 409),
     PolicyError: ("policy", 7, 403),
+    Busy: ("busy", 75, 503),
     InternalError: ("internal", 70, 500),
 }
 

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from mcc_jupyter.core.known import secret_values
 from mcc_jupyter.doors.ipython import guard as guards
 from mcc_jupyter.runtime.toolbox import Toolbox
 from tests.doors.test_kernel import Cell, Kernel
@@ -352,13 +353,13 @@ def _guard(parent: _Environment) -> guards.Guard:
 def test_the_floor_what_is_no_secret_the_session_and_what_the_host_sets_are_not_searched_for() -> None:
     parent = {"PATH": "/usr/bin:/bin", "HOME": "/home/ada", "AWS_REGION": "eu-north-1", "MCC_CTX_USER": "ada@example.org", "_": "/usr/bin/python3", "DB_URL": "postgres://x"}
 
-    assert list(guards.secret_values(parent, ("PATH", "HOME"))) == [("DB_URL", "postgres://x")]
+    assert list(secret_values(parent, ("PATH", "HOME"))) == [("DB_URL", "postgres://x")]
 
 
 def test_a_value_that_is_shown_anyway_is_no_secret_but_for_a_credentials_name() -> None:
     parent = {"HOME": "/home/ada", "WORK_ROOT": "/home/ada", "DB_PASSWORD": "/home/ada"}
 
-    assert list(guards.secret_values(parent, ("HOME",))) == [("DB_PASSWORD", "/home/ada")]
+    assert list(secret_values(parent, ("HOME",))) == [("DB_PASSWORD", "/home/ada")]
 
 
 def test_of_many_values_that_a_variable_had_the_last_are_known() -> None:

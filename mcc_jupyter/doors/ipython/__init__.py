@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from . import completion
+from . import completion, control, publish
 from .magics import MccMagics
 
 if TYPE_CHECKING:
@@ -17,7 +17,10 @@ _GUARD_LEFT = "_mcc_guard_left"
 
 
 def load(shell: InteractiveShell) -> None:
-    """Adds the magics, the completer and the hook that forgets tools of edited cells. Nothing else is imported yet."""
+    """Adds the magics, the completer, the control channel's door and what follows each cell.
+
+    Nothing else is imported yet.
+    """
     if sys.platform == "win32":
         raise ImportError("mcc_jupyter runs on Linux and macOS; on Windows use it inside WSL")
     unload(shell)
@@ -25,11 +28,13 @@ def load(shell: InteractiveShell) -> None:
     shell.register_magics(magics)
     shell.events.register("post_run_cell", magics.forget_left)
     completion.add(shell)
+    control.add(shell)
+    publish.add(shell)
     magics.start_guard(again=vars(shell).pop(_GUARD_LEFT, None) == shell.execution_count)
 
 
 def unload(shell: InteractiveShell) -> None:
-    """Takes back everything ``load`` added, and the guard. Tools, session and running calls stay."""
+    """Takes back everything ``load`` added, and the guard. Tools, session and the cells' calls stay."""
     guard = sys.modules.get(f"{__name__}.guard")  # a guard that was never on costs no import
     if guard is not None and guard.switch_off(shell):
         vars(shell)[_GUARD_LEFT] = shell.execution_count
@@ -47,3 +52,5 @@ def unload(shell: InteractiveShell) -> None:
                 if getattr(hook, "__self__", None) is item:
                     shell.events.unregister("post_run_cell", hook)
     completion.remove(shell)
+    control.remove(shell)
+    publish.remove(shell)

@@ -13,23 +13,18 @@ import codecs
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...core.names import is_credential_like, is_known_not_secret, is_reserved
+from ...core.known import secret_values
 from ...core.redact import Redactor
+from .publish import GUARD
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from ...runtime.toolbox import Toolbox
-
-_KEPT_AS = "_mcc_guard"
-"""The shell's attribute that holds its guard: a reload of this module must find it."""
-
-_OF_THE_HOST = frozenset("_ JPY_PARENT_PID JPY_SESSION_NAME MPLBACKEND CLICOLOR GIT_PAGER".split())
-"""What the shell and Jupyter set by themselves: paths of programs and of the notebook, a number, a module's name."""
 
 _EARLIER = 256
 """Values that variables had before and that are still searched for."""
@@ -58,7 +53,7 @@ IN_A_TERMINAL = (
 
 def guard_of(shell: InteractiveShell) -> Guard | None:
     """The guard of *shell* while it is on."""
-    found: Guard | None = vars(shell).get(_KEPT_AS)
+    found: Guard | None = vars(shell).get(GUARD)
     return found
 
 
@@ -69,33 +64,24 @@ def switch_on(shell: InteractiveShell, toolbox: Toolbox) -> Guard:
         guard = Guard(shell, toolbox)
         guard.redactor()
         guard.exit.open()
-        vars(shell)[_KEPT_AS] = guard
+        vars(shell)[GUARD] = guard
     return guard
 
 
 def switch_off(shell: InteractiveShell) -> bool:
     """Whether the guard was on. What waited is shown first."""
-    guard = vars(shell).pop(_KEPT_AS, None)
+    guard = vars(shell).pop(GUARD, None)
     if guard is not None:
         guard.exit.close()
     return guard is not None
 
 
-def secret_values(parent: Mapping[str, str], floor: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Name and value of what counts as secret in an environment (SPEC 8.1).
-
-    A value that a variable which is no secret has, too, is none, unless the name is one of a credential: the home
-    folder under another name would else be a mark in every path.
-    """
-    plain = {name for name in parent if name in floor or _is_plain(name)}
-    shown = {parent[name] for name in plain}
-    for name, value in parent.items():
-        if name not in plain and (value not in shown or is_credential_like(name)):
-            yield name, value
-
-
-def _is_plain(name: str) -> bool:
-    return name in _OF_THE_HOST or is_reserved(name) or is_known_not_secret(name)
+def known_values(shell: InteractiveShell, toolbox: Toolbox) -> tuple[tuple[str, str], ...]:
+    """Name and value of every secret that this shell knows, whether its guard is on or not: for a search only."""
+    guard = guard_of(shell)
+    if guard is not None:
+        return guard.known()
+    return *secret_values(toolbox.parent(), toolbox.floor), *toolbox.known_secrets()
 
 
 class _Exit(Protocol):
@@ -141,6 +127,11 @@ class Guard:
         if known.keys() != self._known.keys():
             self._known = known
             self._redactor.know(tuple(known))
+
+    def known(self) -> tuple[tuple[str, str], ...]:
+        """Name and value of all it searches for."""
+        self.redactor()
+        return tuple(self._known)
 
     def data(self, value: Any) -> Any:
         """JSON data with its marks; as IPython hands it on, with tuples and other mappings in it."""

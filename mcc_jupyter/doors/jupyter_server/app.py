@@ -1,0 +1,63 @@
+"""The Jupyter server's extension ``mcc_jupyter``: settings → services and routes (SPEC 13.1)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from jupyter_core.paths import jupyter_runtime_dir
+from jupyter_server.extension.application import ExtensionApp
+from traitlets import Dict, Float, Int, List, Unicode
+
+from .base import Services
+from .calls import Calls
+from .kernels import Kernels
+from .link import REPLY, REQUEST
+from .people import People
+from .routes import routes
+
+
+class MccServer(ExtensionApp):
+    """Tools of notebooks under ``/mcc/api``."""
+
+    name = "mcc_jupyter"
+    load_other_extensions = True
+
+    user_groups = Dict(
+        key_trait=Unicode(),
+        value_trait=List(Unicode()),
+        default_value=None,
+        allow_none=True,
+        help="User name to the user's groups; `*` stands for every user. Unset: the groups that JupyterHub gives.",
+    ).tag(config=True)
+    kernel_timeout = Float(5.0, min=0.1, help="Seconds that a kernel has to answer a request.").tag(config=True)
+    max_calls = Int(256, min=1, help="Calls that run at a time; one more is answered 429.").tag(config=True)
+    max_body_bytes = Int(4 * 1024 * 1024, min=1024, help="The largest body of a request.").tag(config=True)
+
+    def initialize_settings(self) -> None:
+        server = self.serverapp
+        assert server is not None
+        kernels = Kernels(server.kernel_manager, Path(jupyter_runtime_dir()) / "mcc", seconds=self.kernel_timeout)
+        people = People(self.user_groups, server.identity_provider, server.authorizer)
+        calls = Calls(kernels, most=self.max_calls)
+        self.settings["mcc_services"] = Services(kernels, calls, people, self.max_body_bytes)
+        _keep_status_right(server.kernel_manager, server.web_app.settings)
+
+    def initialize_handlers(self) -> None:
+        self.handlers.extend(routes())
+
+    async def stop_extension(self) -> None:
+        services: Services = self.settings["mcc_services"]
+        services.calls.end_all()
+        await services.kernels.close()
+
+
+def _keep_status_right(manager: Any, settings: dict[str, Any]) -> None:
+    """A request on the control channel must not make a busy kernel look idle: idle kernels may be culled."""
+    types = [REQUEST, REPLY]
+    known = list(getattr(manager, "untracked_message_types", []))
+    if hasattr(manager, "untracked_message_types"):
+        manager.untracked_message_types = [*known, *(one for one in types if one not in known)]
+    page = settings.setdefault("page_config_data", {})
+    listed = page.setdefault("untracked_message_types", known)
+    page["untracked_message_types"] = [*listed, *(one for one in types if one not in listed)]

@@ -1,0 +1,63 @@
+"""GET of the server's own documents: the policy's status, the OpenAPI document; and 404 for what is no path."""
+
+from __future__ import annotations
+
+from jupyter_server.auth.decorator import authorized
+from tornado import web
+
+from ... import __version__
+from .base import Handler
+from .errors import ApiError
+from .looking import RESOURCE
+from .openapi import document
+
+POLICY = "mcc_jupyter:policy"
+
+
+class PolicyHandler(Handler):
+    auth_resource = POLICY
+
+    @web.authenticated
+    @authorized(action="read", resource=POLICY)
+    async def get(self) -> None:
+        await self.answer({"policy": None})
+
+
+class OpenApiHandler(Handler):
+    auth_resource = RESOURCE
+
+    @web.authenticated
+    @authorized(action="read", resource=RESOURCE)
+    async def get(self) -> None:
+        from .routes import OPERATIONS
+
+        await self.answer(document(OPERATIONS, version=__version__, base_url=self.base_url))
+
+
+class NothingHandler(Handler):
+    """What is below ``/mcc/api`` and no path of it: JSON too, for those who may use the server."""
+
+    auth_resource = RESOURCE
+
+    async def _nothing(self) -> None:
+        raise ApiError(404, "not-found", "there is no such path; GET /mcc/api/openapi.json lists them")
+
+    @web.authenticated
+    async def get(self) -> None:
+        await self._nothing()
+
+    @web.authenticated
+    async def post(self) -> None:
+        await self._nothing()
+
+    @web.authenticated
+    async def put(self) -> None:
+        await self._nothing()
+
+    @web.authenticated
+    async def patch(self) -> None:
+        await self._nothing()
+
+    @web.authenticated
+    async def delete(self) -> None:
+        await self._nothing()

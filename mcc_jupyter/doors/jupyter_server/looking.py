@@ -1,0 +1,173 @@
+"""GET of what kernels say of themselves: tools, reports, session keys. Nothing here runs or changes anything."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+from jupyter_server.auth.decorator import authorized
+from tornado import web
+
+from ... import __version__
+from ...runtime.mirrored import Manifest
+from .base import Handler
+from .errors import ApiError, unknown_tool
+from .kernels import Kernel
+from .paging import limit_of, page
+from .people import Person
+
+RESOURCE = "mcc_jupyter:tools"
+
+
+def tools_of(manifest: Manifest | None, person: Person) -> list[Mapping[str, object]]:
+    """The tools of a kernel that *person* may use."""
+    return [tool for tool in manifest.tools if person.may_use(tool)] if manifest is not None else []
+
+
+def find_tool(manifest: Manifest | None, name: str, person: Person) -> Mapping[str, object]:
+    """By key, or by name where one tool alone has it. Raises ``ApiError`` 404."""
+    tools = tools_of(manifest, person)
+    found = [tool for tool in tools if tool.get("key") == name] or [tool for tool in tools if tool.get("name") == name]
+    if len(found) != 1:
+        raise unknown_tool()
+    return found[0]
+
+
+def tag_of(manifest: Manifest | None, person: Person, *more: object) -> str:
+    """What an answer depends on: the manifest's revision, who asks, and what for."""
+    state = (manifest.started, manifest.revision) if manifest is not None else None
+    text = repr((__version__, state, person.groups, more))
+    return f'W/"{hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]}"'
+
+
+class StatusHandler(Handler):
+    auth_resource = RESOURCE
+
+    @web.authenticated
+    @authorized(action="read", resource=RESOURCE)
+    async def get(self) -> None:
+        services = self.services
+        await services.kernels.forget_the_gone()
+        visible = await services.kernels.visible(self)
+        await self.answer(
+            {
+                "version": __version__,
+                "api": 1,
+                "user": self.person.json(),
+                "kernels": len(visible),
+                "calls": {"running": services.calls.running, "most": services.calls.most},
+            }
+        )
+
+
+class KernelsHandler(Handler):
+    auth_resource = RESOURCE
+
+    @web.authenticated
+    @authorized(action="read", resource=RESOURCE)
+    async def get(self) -> None:
+        limit, cursor = limit_of(self.query("limit")), self.query("cursor")
+        visible = await self.services.kernels.visible(self)
+        found, following = page(visible, lambda kernel: kernel.id, limit=limit, cursor=cursor)
+        await self.answer({"kernels": [await self._told(kernel) for kernel in found], "next_cursor": following})
+
+    async def _told(self, kernel: Kernel) -> dict[str, object]:
+        told: dict[str, object] = {"id": kernel.id, "state": kernel.state, "remote": kernel.remote, "loaded": False}
+        if kernel.remote:  # it would have to be asked
+            return {**told, "loaded": None}
+        try:
+            manifest = await self.services.kernels.manifest(kernel)
+        except ApiError as error:
+            return {**told, "problem": {"code": error.code, "message": error.text}}
+        if manifest is None:
+            return told
+        content = manifest.content
+        return {
+            **told,
+            "loaded": True,
+            "package": manifest.package,
+            "revision": manifest.revision,
+            "tools": len(tools_of(manifest, self.person)),
+            **{key: content.get(key) for key in ("workspace", "notebook", "policy", "guard", "isolation")},
+        }
+
+
+class ToolsHandler(Handler):
+    auth_resource = RESOURCE
+
+    @web.authenticated
+    @authorized(action="read", resource=RESOURCE)
+    async def get(self, kernel_id: str) -> None:
+        kernel = await self.kernel(kernel_id, "read")
+        limit, cursor = limit_of(self.query("limit")), self.query("cursor")
+        manifest = await self.services.kernels.manifest(kernel)
+        tools = tools_of(manifest, self.person)
+        found, following = page(tools, lambda tool: str(tool.get("key")), limit=limit, cursor=cursor)
+        brief = [{key: value for key, value in tool.items() if key != "report"} for tool in found]
+        document = {
+            "loaded": manifest is not None,
+            "revision": manifest.revision if manifest is not None else 0,
+            "tools": brief,
+            "next_cursor": following,
+        }
+        await self.answer(document, tag=tag_of(manifest, self.person, "tools", kernel_id, limit, cursor))
+
+
+class ToolHandler(Handler):
+    auth_resource = RESOURCE
+
+    @web.authenticated
+    @authorized(action="read", resource=RESOURCE)
+    async def get(self, kernel_id: str, tool: str) -> None:
+        kernel = await self.kernel(kernel_id, "read")
+        manifest = await self.services.kernels.manifest(kernel)
+        found = find_tool(manifest, tool, self.person)
+        await self.answer(found, tag=tag_of(manifest, self.person, "tool", kernel_id, tool))
+
+
+class ReportHandler(Handler):
+    auth_resource = RESOURCE
+
+    @web.authenticated
+    @authorized(action="read", resource=RESOURCE)
+    async def get(self, kernel_id: str, tool: str) -> None:
+        kernel = await self.kernel(kernel_id, "read")
+        kernels = self.services.kernels
+        everything = flag_of(self.query("all"), "all")
+        manifest = await kernels.manifest(kernel)
+        found = find_tool(manifest, tool, self.person)
+        if not everything:
+            await self.answer(found.get("report"), tag=tag_of(manifest, self.person, "report", kernel_id, tool))
+            return
+        # What was withheld, and where programs lie, changes without a new declaration: the kernel looks.
+        link = await kernels.link(kernel)
+        asked = {"tool": found.get("key"), "all": True, "caller": self.person.caller()}
+        reply, _ = await link.ask(kernels.seconds, "report", asked)
+        await self.answer(reply.get("report"))
+
+
+class SessionHandler(Handler):
+    auth_resource = RESOURCE
+
+    @web.authenticated
+    @authorized(action="read", resource=RESOURCE)
+    async def get(self, kernel_id: str) -> None:
+        kernel = await self.kernel(kernel_id, "read")
+        limit, cursor = limit_of(self.query("limit")), self.query("cursor")
+        manifest = await self.services.kernels.manifest(kernel)
+        entries = manifest.session if manifest is not None else []
+        found, following = page(entries, lambda entry: str(entry.get("key")), limit=limit, cursor=cursor)
+        document = {
+            "loaded": manifest is not None,
+            "revision": manifest.revision if manifest is not None else 0,
+            "session": found,
+            "next_cursor": following,
+        }
+        await self.answer(document, tag=tag_of(manifest, self.person, "session", kernel_id, limit, cursor))
+
+
+def flag_of(text: str | None, name: str) -> bool:
+    """A query parameter that is ``true`` or ``false``. Raises ``ApiError`` 422."""
+    if text not in (None, "true", "false"):
+        raise ApiError(422, "argument", f"{name}: must be true or false")
+    return text == "true"
