@@ -1,12 +1,26 @@
 /** Wires: each plugin takes what Lab offers and hands it to the part that does the work. */
 
-import { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ILabShell, ILayoutRestorer, JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+import { INotebookTracker } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
+import { Signal } from '@lumino/signaling';
 
+import { addCommands, COMMANDS, insertCell } from './commands';
+import { Highlighter } from './highlight';
+import { toolIcon } from './icons';
+import { PanelModel } from './model';
+import { Host, Panel } from './panel';
 import { rendererFactory } from './renderer';
+import { Requests } from './request';
+import { StatusItem } from './status';
+import { watch } from './watch';
 
 const DOMAIN = 'mcc-jupyter';
+const PANEL_ID = 'mcc-jupyter-panel';
 
 const renderer: JupyterFrontEndPlugin<void> = {
   id: 'mcc-jupyter:renderer',
@@ -19,4 +33,72 @@ const renderer: JupyterFrontEndPlugin<void> = {
   }
 };
 
-export default [renderer];
+const panel: JupyterFrontEndPlugin<void> = {
+  id: 'mcc-jupyter:panel',
+  description: 'The tools of the notebook in front: what each would get, and a form to run it.',
+  autoStart: true,
+  requires: [INotebookTracker],
+  optional: [ITranslator, ICommandPalette, ILayoutRestorer, IStatusBar, ILabShell],
+  activate: (
+    app: JupyterFrontEnd,
+    tracker: INotebookTracker,
+    translator: ITranslator | null,
+    palette: ICommandPalette | null,
+    restorer: ILayoutRestorer | null,
+    statusBar: IStatusBar | null,
+    labShell: ILabShell | null
+  ) => {
+    const trans = (translator ?? nullTranslator).load(DOMAIN);
+    const requests = new Requests(app.serviceManager.serverSettings);
+    const model = new PanelModel((kernel, revision) => requests.state(kernel, revision));
+    const changed = new Signal<PanelModel, void>(model);
+    model.onChange(() => changed.emit());
+    const host: Host = { model, requests, trans, insertCell: source => insertCell(tracker, source) };
+
+    const widget = new Panel(host);
+    widget.id = PANEL_ID;
+    widget.title.icon = toolIcon;
+    widget.title.caption = trans.__('MCC tools');
+    widget.node.setAttribute('role', 'region');
+    widget.node.setAttribute('aria-label', trans.__('MCC tools'));
+    app.shell.add(widget, 'right', { rank: 600, type: 'MCC tools' });
+    restorer?.add(widget, PANEL_ID);
+
+    addCommands(app, { host, tracker, trans, panelId: PANEL_ID, expandRight: () => labShell?.expandRight() });
+    for (const command of Object.values(COMMANDS)) {
+      palette?.addItem({ command, category: trans.__('MCC tools') });
+    }
+    statusBar?.registerStatusItem('mcc-jupyter:status', {
+      item: new StatusItem(model, trans, () => void app.commands.execute(COMMANDS.openPanel)),
+      align: 'left',
+      rank: 90,
+      isActive: () => model.view.kind === 'ready',
+      activeStateChanged: changed
+    });
+    watch(tracker, model);
+  }
+};
+
+const highlight: JupyterFrontEndPlugin<void> = {
+  id: 'mcc-jupyter:highlight',
+  description: 'Colours the bodies of %%mcc_tool and %%mcc_sh cells as YAML or shell.',
+  autoStart: true,
+  requires: [INotebookTracker],
+  optional: [ISettingRegistry],
+  activate: (_app: JupyterFrontEnd, tracker: INotebookTracker, registry: ISettingRegistry | null) => {
+    const highlighter = new Highlighter(tracker);
+    if (registry === null) {
+      highlighter.isOn = true;
+      return;
+    }
+    void registry.load(highlight.id).then(settings => {
+      const read = (): void => {
+        highlighter.isOn = settings.get('enabled').composite !== false;
+      };
+      settings.changed.connect(read);
+      read();
+    });
+  }
+};
+
+export default [renderer, panel, highlight];

@@ -34,6 +34,11 @@ TABLE: tuple[tuple[type[RequestHandler], tuple[Operation, ...]], ...] = (
         looking.KernelsHandler,
         (_get("/kernels", _TOOLS, "The kernels you may see.", "Kernels", 422, query=PAGED),),
     ),
+    (looking.KernelHandler, (_get(_KERNEL, _TOOLS, "One kernel.", "Kernel", *_ASKED, tagged=True),)),
+    (
+        looking.MatrixHandler,
+        (_get(f"{_KERNEL}/matrix", _TOOLS, "The tools you may use by the names they get.", "Matrix", *_ASKED, tagged=True),),
+    ),
     (
         looking.ToolsHandler,
         (_get(f"{_KERNEL}/tools", _TOOLS, "The tools you may use.", "Tools", *_ASKED, query=PAGED, tagged=True),),

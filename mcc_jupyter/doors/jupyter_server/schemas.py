@@ -70,6 +70,7 @@ SCHEMAS: dict[str, Schema] = {
         },
         {
             "package": _TEXT,
+            "started": {**_TEXT, "description": "Another text after each start; with the revision it names a state."},
             "revision": _COUNT,
             "tools": _COUNT,
             "workspace": _TEXT_OR_NULL,
@@ -98,6 +99,11 @@ SCHEMAS: dict[str, Schema] = {
         "type": "object",
         "description": "What the tool's environment is, by name and never by value: docs/report-v1.schema.json.",
         "properties": {"schema": {"const": "mcc.report"}, "version": {"const": 1}},
+    },
+    "Matrix": {
+        "type": "object",
+        "description": "Tools by names, with one mark each: docs/report-v1.schema.json.",
+        "properties": {"schema": {"const": "mcc.matrix"}, "version": {"const": 1}},
     },
     "SessionKey": _object({"key": _TEXT, "type": _TEXT, "size": _COUNT}),
     "Session": _page("session", ref("SessionKey"), loaded=_FLAG, revision=_COUNT),
