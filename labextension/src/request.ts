@@ -34,8 +34,8 @@ export class Requests {
     if (told['loaded'] === false) {
       throw new Refused('not-loaded', '');
     }
-    const now = `${text(told['started'])} ${String(told['revision'])}`;
-    if (now === revision) {
+    const now = text(told['state_mark']);
+    if (now !== '' && now === revision) {
       return null;
     }
     for (const page of await this.pages(['kernels', kernel, 'tools'])) {

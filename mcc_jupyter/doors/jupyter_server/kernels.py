@@ -19,9 +19,10 @@ from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from jupyter_core.utils import ensure_async
 
 from ... import __version__
-from ...runtime.mirrored import FORMAT, Manifest, Mirrors
+from ...core.manifest import is_manifest
 from .errors import ApiError, unknown_kernel
 from .link import Link
+from .mirror import Mirrors, Told
 
 OLDEST = "0.1.0"
 """The oldest mcc_jupyter in a kernel that this server understands."""
@@ -67,7 +68,7 @@ class Kernels:
             raise unknown_kernel()
         return kernel
 
-    async def manifest(self, kernel: Kernel) -> Manifest | None:
+    async def manifest(self, kernel: Kernel) -> Told | None:
         """What the kernel says of itself; None if mcc_jupyter is not loaded in it.
 
         Raises ``ApiError``: 409 for a kernel that does not run, 422 for one of a version that does not fit, 504.
@@ -76,7 +77,9 @@ class Kernels:
         if kernel.remote:
             reply, _ = await (await self.link(kernel)).ask(self.seconds, "tools")
             content = reply.get("manifest")
-            manifest = Manifest(content) if isinstance(content, Mapping) else None
+            if not isinstance(content, dict) or not is_manifest({"revision": 0, **content}):
+                raise ApiError(502, "not-understood", "the kernel's answer is none that this server understands")
+            manifest: Told | None = Told(content)
         else:
             name = Path(kernel.manager.connection_file).name
             manifest = await asyncio.to_thread(self._mirrors.read, self._folder / name)
@@ -84,7 +87,7 @@ class Kernels:
             check_version(manifest)
         return manifest
 
-    async def loaded(self, kernel: Kernel) -> Manifest:
+    async def loaded(self, kernel: Kernel) -> Told:
         """As ``manifest``; a kernel without mcc_jupyter is an error too, 409."""
         manifest = await self.manifest(kernel)
         if manifest is None:
@@ -159,14 +162,11 @@ def _dead() -> ApiError:
     return ApiError(409, "kernel-dead", "the kernel is dead; restart it")
 
 
-def check_version(manifest: Manifest) -> None:
+def check_version(manifest: Told) -> None:
     """Raises ``ApiError`` (422) for a kernel whose package this server does not understand (SPEC 13.1)."""
     if _version(manifest.package) < _version(OLDEST):
         where = f"the kernel has mcc_jupyter {_told(manifest.package)}, too old for the server's {__version__}"
         raise ApiError(422, "kernel-too-old", f"{where}; upgrade it where the kernel runs and restart the kernel")
-    if manifest.format != FORMAT:
-        where = f"the server's mcc_jupyter {__version__} does not understand the kernel's {_told(manifest.package)}"
-        raise ApiError(422, "kernel-too-new", f"{where}; install the same version on both sides")
 
 
 def _told(version: str) -> str:

@@ -13,22 +13,22 @@ from tornado import web
 from ... import __version__
 from ...core.report import MATRIX_TOOLS, Matrix, matrix
 from ...core.report_json import read_report
-from ...runtime.mirrored import Manifest
 from .base import Handler
 from .errors import ApiError, unknown_tool
 from .kernels import Kernel
+from .mirror import Told
 from .paging import limit_of, page
 from .people import Person
 
 RESOURCE = "mcc_jupyter:tools"
 
 
-def tools_of(manifest: Manifest | None, person: Person) -> list[Mapping[str, object]]:
+def tools_of(manifest: Told | None, person: Person) -> list[Mapping[str, object]]:
     """The tools of a kernel that *person* may use."""
     return [tool for tool in manifest.tools if person.may_use(tool)] if manifest is not None else []
 
 
-def find_tool(manifest: Manifest | None, name: str, person: Person) -> Mapping[str, object]:
+def find_tool(manifest: Told | None, name: str, person: Person) -> Mapping[str, object]:
     """By key, or by name where one tool alone has it. Raises ``ApiError`` 404."""
     tools = tools_of(manifest, person)
     found = [tool for tool in tools if tool.get("key") == name] or [tool for tool in tools if tool.get("name") == name]
@@ -37,14 +37,16 @@ def find_tool(manifest: Manifest | None, name: str, person: Person) -> Mapping[s
     return found[0]
 
 
-def tag_of(manifest: Manifest | None, person: Person, *more: object) -> str:
+def tag_of(manifest: Told | None, person: Person, *more: object) -> str | None:
     """What an answer depends on: the manifest's revision, who asks, and what for."""
-    state = (manifest.started, manifest.revision) if manifest is not None else None
+    state = manifest.mark if manifest is not None else "not loaded"
+    if state is None:
+        return None
     text = repr((__version__, state, person.groups, more))
     return f'W/"{hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]}"'
 
 
-def told(kernel: Kernel, manifest: Manifest | None, person: Person) -> dict[str, object]:
+def told(kernel: Kernel, manifest: Told | None, person: Person) -> dict[str, object]:
     """A kernel as *person* sees it."""
     known = {"id": kernel.id, "state": kernel.state, "remote": kernel.remote, "loaded": manifest is not None}
     if manifest is None:
@@ -53,7 +55,7 @@ def told(kernel: Kernel, manifest: Manifest | None, person: Person) -> dict[str,
     return {
         **known,
         "package": manifest.package,
-        "started": manifest.started,
+        "state_mark": tag_of(manifest, person),
         "revision": manifest.revision,
         "tools": len(tools_of(manifest, person)),
         **shown,

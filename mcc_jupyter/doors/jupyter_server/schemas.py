@@ -70,7 +70,7 @@ SCHEMAS: dict[str, Schema] = {
         },
         {
             "package": _TEXT,
-            "started": {**_TEXT, "description": "Another text after each start; with the revision it names a state."},
+            "state_mark": {**_TEXT_OR_NULL, "description": "Another text after each change; null: unknown."},
             "revision": _COUNT,
             "tools": _COUNT,
             "workspace": _TEXT_OR_NULL,

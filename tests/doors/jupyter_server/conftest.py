@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from pytest_jupyter.jupyter_server import *  # noqa: F403 - fixtures and hooks
-from tornado.httpclient import AsyncHTTPClient, HTTPClientError, HTTPResponse
 
 from tests.doors.jupyter_server.servers import Server
 

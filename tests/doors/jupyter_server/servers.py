@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest, HTTPResponse
 
-from mcc_jupyter.runtime.mirrored import start_mark
+from mcc_jupyter.runtime.marks import start_mark
 
 PATIENCE = 30.0
 """Seconds after which a test that hangs is ended."""
@@ -102,7 +102,7 @@ class Server:
     def plant(self, kernel_id: str, *tools: Mapping[str, object], **changes: object) -> None:
         """Writes a kernel's manifest as another version of the package would."""
         pid = self.app.kernel_manager.get_kernel(kernel_id).provisioner.pid
-        told = {"v": 1, "package": "0.1.0", "pid": pid, "started": start_mark(pid), "revision": 1, "session": [], "tools": list(tools)}
+        told = {"v": 1, "package": "0.1.0", "pid": pid, "started": start_mark(pid), "revision": 1, "workspace": None, "notebook": None, "policy": None, "guard": False, "isolation": None, "session": [], "tools": list(tools)}
         path = self.manifest(kernel_id)
         path.parent.mkdir(mode=0o700, exist_ok=True)
         fresh = path.with_suffix(".new")
