@@ -161,6 +161,26 @@ function compare(one: Row, other: Row, column: Column): number {
   return one[column] < other[column] ? -1 : one[column] > other[column] ? 1 : 0;
 }
 
+export interface Folded {
+  readonly rows: readonly Row[];
+  /** Source and names of what every tool has alike, and nothing is to be said of. */
+  readonly common: readonly (readonly [string, readonly string[]])[];
+}
+
+/** Rows as a report shows them at first: the floor and the session in a line each. */
+export function folded(rows: readonly Row[]): Folded {
+  const isCommon = (row: Row): boolean =>
+    ['floor', 'session'].includes(row.source) && row.state === 'set' && row.flags.length + row.shadows.length === 0;
+  const sources = [...new Set(rows.filter(isCommon).map(row => row.source))];
+  return {
+    rows: rows.filter(row => !isCommon(row)),
+    common: sources.map(source => [
+      source,
+      rows.filter(row => isCommon(row) && row.source === source).map(row => row.name)
+    ])
+  };
+}
+
 /** The next sorting when the heading of *column* is used: up, down, as it came. */
 export function nextSort(sort: Sort | null, column: Column): Sort | null {
   if (sort === null || sort.column !== column) {

@@ -5,7 +5,7 @@ import { TranslationBundle } from '@jupyterlab/translation';
 import { LabIcon, copyIcon } from '@jupyterlab/ui-components';
 import React, { useMemo, useState } from 'react';
 
-import { Column, Matrix, Report, Row, Sort, State, names, nextSort, remarks, visible } from './report';
+import { Column, Matrix, Report, Row, Sort, State, folded, names, nextSort, remarks, visible } from './report';
 
 /** Rows drawn before "show all": a report with `env_passthrough: true` may have thousands. */
 const FIRST_ROWS = 200;
@@ -15,7 +15,13 @@ export function ReportView(props: { report: Report; trans: TranslationBundle }):
   const [query, setQuery] = useState('');
   const [sort, setSort] = useState<Sort | null>(null);
   const [all, setAll] = useState(false);
-  const found = useMemo(() => visible(report.rows, query, sort), [report, query, sort]);
+  const first = useMemo(() => folded(report.rows), [report]);
+  // Who searches or sorts asks for every row.
+  const isFolded = query === '' && sort === null && !all;
+  const found = useMemo(
+    () => (isFolded ? first.rows : visible(report.rows, query, sort)),
+    [report, first, isFolded, query, sort]
+  );
   const shown = all ? found : found.slice(0, FIRST_ROWS);
   return (
     <section className="mcc-report" aria-label={trans.__('Environment of %1', report.tool)}>
@@ -45,28 +51,36 @@ export function ReportView(props: { report: Report; trans: TranslationBundle }):
           {trans.__('Parameters:')} <code>{report.parameters.join('; ')}</code>
         </p>
       )}
-      <table className="mcc-table">
+      <table className="mcc-table mcc-rows" role="table" hidden={found.length === 0}>
         <caption className="mcc-hidden">{trans.__('The names that %1 gets, and why', report.tool)}</caption>
-        <thead>
-          <tr>
+        <thead role="rowgroup">
+          <tr role="row">
             <Heading column="name" label={trans.__('Name')} sort={sort} onSort={setSort} />
             <Heading column="source" label={trans.__('Source')} sort={sort} onSort={setSort} />
             <Heading column="rule" label={trans.__('Rule')} sort={sort} onSort={setSort} />
             <Heading column="state" label={trans.__('State')} sort={sort} onSort={setSort} />
-            <th scope="col">{trans.__('Remarks')}</th>
+            <th scope="col" role="columnheader">
+              {trans.__('Remarks')}
+            </th>
           </tr>
         </thead>
-        <tbody>
+        <tbody role="rowgroup">
           {shown.map((row, place) => (
             <ReportRow key={`${place} ${row.name}`} row={row} trans={trans} />
           ))}
         </tbody>
       </table>
-      {found.length === 0 && (
+      {found.length === 0 && !(isFolded && first.common.length > 0) && (
         <p className="mcc-empty">
           {report.rows.length === 0 ? trans.__('This tool gets no variable.') : trans.__('No name matches.')}
         </p>
       )}
+      {isFolded &&
+        first.common.map(([source, common]) => (
+          <p key={source} className="mcc-common">
+            {source}: <code>{common.join(' ')}</code>
+          </p>
+        ))}
       {found.length > shown.length && (
         <button className="mcc-more jp-Button" onClick={() => setAll(true)}>
           {trans.__('Show %1 more', found.length - shown.length)}
@@ -181,7 +195,7 @@ function Heading(props: {
   const own = sort !== null && sort.column === column ? sort : null;
   const order = own === null ? 'none' : own.descending ? 'descending' : 'ascending';
   return (
-    <th scope="col" aria-sort={order}>
+    <th scope="col" role="columnheader" aria-sort={order}>
       <button type="button" className="mcc-heading" onClick={() => onSort(nextSort(sort, column))}>
         {label}
         <span aria-hidden="true">{own === null ? '' : own.descending ? ' ↓' : ' ↑'}</span>
@@ -193,12 +207,16 @@ function Heading(props: {
 function ReportRow(props: { row: Row; trans: TranslationBundle }): JSX.Element {
   const { row, trans } = props;
   return (
-    <tr className={`mcc-row-${row.state}`}>
-      <th scope="row">{row.name}</th>
-      <td>{row.source}</td>
-      <td>{row.rule}</td>
-      <td className="mcc-state">{stateLabel(row.state, trans)}</td>
-      <td>{remarks(row)}</td>
+    <tr role="row" className={`mcc-row-${row.state}`}>
+      <th scope="row" role="rowheader">
+        {row.name}
+      </th>
+      <td role="cell">{row.source}</td>
+      <td role="cell">{row.rule}</td>
+      <td role="cell" className="mcc-state">
+        {stateLabel(row.state, trans)}
+      </td>
+      <td role="cell">{remarks(row)}</td>
     </tr>
   );
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { lacking, names, nextSort, read, remarks, visible } from '../lib/report.js';
+import { folded, lacking, names, nextSort, read, remarks, visible } from '../lib/report.js';
 
 const row = (name, source, state = 'set', more = {}) => ({
   name, source, rule: name, state, flags: [], shadows: [], ...more
@@ -82,4 +82,13 @@ test('missing and unresolved names keep a tool from running', () => {
   const found = lacking(read(report([row('A', 'grant', 'missing'), row('B', 'grant', 'unset'),
     row('C', 'grant', 'unresolved')])));
   assert.deepEqual(found.map(item => item.name), ['A', 'C']);
+});
+
+test('what every tool has alike is a line for each source', () => {
+  const over = row('LANG', 'floor', 'set', { shadows: [{ source: 'floor', rule: 'LANG' }] });
+  const rows = [row('HOME', 'floor'), over, row('A', 'grant', 'missing'), row('MCC_CTX_USER', 'session')];
+  const found = folded(rows);
+  assert.deepEqual(found.rows.map(item => item.name), ['LANG', 'A']);
+  assert.deepEqual(found.common, [['floor', ['HOME']], ['session', ['MCC_CTX_USER']]]);
+  assert.deepEqual(folded([]), { rows: [], common: [] });
 });

@@ -23,6 +23,7 @@ def open_notebook(page: Page, url: str, token: str, path: str) -> None:
 
 def command(page: Page, name: str, arguments: dict[str, object] | None = None) -> None:
     """Runs one of Lab's commands and waits for its end."""
+    page.wait_for_function("name => window.jupyterapp.commands.hasCommand(name)", arg=name)
     page.evaluate("([name, given]) => window.jupyterapp.commands.execute(name, given)", [name, arguments or {}])
 
 

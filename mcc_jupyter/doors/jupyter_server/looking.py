@@ -122,7 +122,8 @@ class KernelHandler(Handler):
     async def get(self, kernel_id: str) -> None:
         kernel = await self.kernel(kernel_id, "read")
         manifest = await self.services.kernels.manifest(kernel)
-        await self.answer(told(kernel, manifest, self.person), tag=tag_of(manifest, self.person, "kernel", kernel.state))
+        tag = tag_of(manifest, self.person, "kernel", kernel.state)
+        await self.answer(told(kernel, manifest, self.person), tag=tag)
 
 
 class MatrixHandler(Handler):

@@ -37,7 +37,7 @@ TABLE: tuple[tuple[type[RequestHandler], tuple[Operation, ...]], ...] = (
     (looking.KernelHandler, (_get(_KERNEL, _TOOLS, "One kernel.", "Kernel", *_ASKED, tagged=True),)),
     (
         looking.MatrixHandler,
-        (_get(f"{_KERNEL}/matrix", _TOOLS, "The tools you may use by the names they get.", "Matrix", *_ASKED, tagged=True),),
+        (_get(f"{_KERNEL}/matrix", _TOOLS, "The tools by the names they get.", "Matrix", *_ASKED, tagged=True),),
     ),
     (
         looking.ToolsHandler,
