@@ -1,7 +1,8 @@
-"""Completion on the lines of our magics: tools, parameters, options, session keys."""
+"""Completion on the lines of our magics, and in a YAML cell of tools: fields, types, names of variables."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from ...runtime.toolbox import Toolbox
 
 _MATCHER = "mcc_jupyter"
+_YAML_CELL = re.compile(r"%%mcc_tool[ \t]*\n")
+_WORD = re.compile(r"[A-Za-z0-9_]*\Z")
 
 
 def add(shell: InteractiveShell) -> None:
@@ -38,7 +41,10 @@ def _matcher(shell: InteractiveShell) -> Any:
 
     @context_matcher(identifier=_MATCHER, priority=100)  # type: ignore[untyped-decorator]
     def complete(context: CompletionContext) -> Any:
-        before = context.line_with_cursor[: context.cursor_position].lstrip()
+        before = context.line_with_cursor[: context.cursor_position]
+        if context.cursor_line and _YAML_CELL.match(context.full_text):
+            return _in_body(context, before)
+        before = before.lstrip()
         ours = before.startswith("%mcc_") or (before.startswith("%%mcc_") and context.cursor_line == 0)
         if not ours or " " not in before:
             return {"completions": [], "suppress": False}
@@ -53,6 +59,24 @@ def _matcher(shell: InteractiveShell) -> Any:
         }
 
     return complete
+
+
+def _in_body(context: CompletionContext, before: str) -> Any:
+    from IPython.core.completer import SimpleCompletion
+
+    from ...core.cell_help import suggestions
+    from .magics import parent_names
+
+    lines = context.full_text.split("\n")[1 : context.cursor_line]
+    token = _WORD.search(before)[0]  # type: ignore[index]  # an empty word is one
+    above = "".join(f"{line}\n" for line in lines)
+    found = [word for word in suggestions(above, before, parent_names()) if word.startswith(token) and word != token]
+    return {
+        "completions": [SimpleCompletion(text=word, type="mcc") for word in found],
+        "matched_fragment": token,
+        # Python's own completions have no meaning in YAML.
+        "suppress": True,
+    }
 
 
 @guarded
