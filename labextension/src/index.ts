@@ -2,6 +2,7 @@
 
 import { ILabShell, ILayoutRestorer, JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
+import { IEditorExtensionRegistry, EditorExtensionRegistry } from '@jupyterlab/codemirror';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
@@ -12,6 +13,7 @@ import { Signal } from '@lumino/signaling';
 import { addCommands, COMMANDS, insertCell } from './commands';
 import { Highlighter } from './highlight';
 import { toolIcon } from './icons';
+import { markProblems, problemMarks } from './marks';
 import { PanelModel } from './model';
 import { Host, Panel } from './panel';
 import { rendererFactory } from './renderer';
@@ -101,4 +103,18 @@ const highlight: JupyterFrontEndPlugin<void> = {
   }
 };
 
-export default [renderer, panel, highlight];
+const marks: JupyterFrontEndPlugin<void> = {
+  id: 'mcc-jupyter:marks',
+  description: 'Marks the lines of a declaration that its last run had something against.',
+  autoStart: true,
+  requires: [IEditorExtensionRegistry],
+  activate: (_app: JupyterFrontEnd, registry: IEditorExtensionRegistry) => {
+    registry.addExtension({
+      name: 'mcc-jupyter:marks',
+      factory: () => EditorExtensionRegistry.createImmutableExtension(problemMarks)
+    });
+    markProblems();
+  }
+};
+
+export default [renderer, panel, highlight, marks];
