@@ -13,10 +13,10 @@ import pytest
 
 from benchmarks import __main__ as command
 from benchmarks import peers
-from benchmarks.goals import GOALS, calls, mcc, output
+from benchmarks.goals import GOALS, calls, mcc, output, server
 from benchmarks.harness import Figure, Goal, Load, Measured, Times, Unmeasured, Way, Ways, compare, load, measure
 
-NUMBERS = "N1 N2 N3 N4 N5 N6 N7 N8 N9 N10 N11 N12 N14 N15 N17".split()
+NUMBERS = "N1 N2 N3 N4 N5 N6 N7 N8 N9 N10 N11 N12 N14 N15 N17 N18 N19".split()
 """Every goal that can be reached without a server (N13) and without the proxy (N16)."""
 
 
@@ -146,7 +146,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     assert list(tmp_path.iterdir()) == []
 
 
-CHEAP = "N1 N2 N3 N4 N5 N8 N9 N10 N11 N14 N15".split()
+CHEAP = "N1 N2 N3 N4 N5 N8 N9 N10 N11 N14 N15 N18 N19".split()
 
 
 @pytest.mark.usefixtures("temporary")
@@ -157,6 +157,8 @@ def test_a_goal_is_measured(number: str, at: int, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(calls, "LARGE_BYTES", 8 << 20)
     monkeypatch.setattr(output, "PART_BYTES", 64 << 10)
     monkeypatch.setattr(output, "TEXT_BYTES", 64 << 10)
+    monkeypatch.setattr(server, "FLOOD_BYTES", 64 << 10)
+    monkeypatch.setattr(server, "PINGS", 3)
 
     found = measure(GOALS[number][at], 1)
 

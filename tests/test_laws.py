@@ -254,6 +254,8 @@ def test_the_package_keeps_the_law(law: Law) -> None:
         (environment_is_read_in_doors, "__init__.py", "import os\ndef f(): return os.environb", "__init__.py:2: only a door may read os.environ"),
         (environment_is_read_in_doors, "doors/a.py", "import os\nx = os.environ\ny = os.environ", "doors/a.py:3: a door reads os.environ once and hands it on"),
         (processes_start_in_one_place, "runtime/a.py", "import subprocess", "runtime/a.py:1: subprocess may start a process; only the launcher does"),
+        (doors_stand_apart, "doors/jupyter_server/a.py", "from ..kernel_provisioner import x", "doors/jupyter_server/a.py:1: a door may not import mcc_jupyter.doors.kernel_provisioner"),
+        (runtime_knows_no_host, "runtime/a.py", "def f():\n    import jupyter_server.auth", "runtime/a.py:2: runtime may not import jupyter_server.auth"),
         (processes_start_in_one_place, "doors/a.py", "import os\nos.fork()", "doors/a.py:2: os.fork may start a process; only the launcher does"),
         (processes_start_in_one_place, "child/run_fn.py", "from os import posix_spawn", "child/run_fn.py:1: posix_spawn may start a process; only the launcher does"),
         (processes_start_in_one_place, "doors/a.py", "import asyncio\nasyncio.create_subprocess_exec('x')", "doors/a.py:2: asyncio.create_subprocess_exec may start a process; only the launcher does"),
@@ -328,6 +330,14 @@ def test_loading_the_extension_loads_no_third_party_module_but_ipython(tmp_path:
 
     assert [name for name in _foreign(answer["new"]) if not name.startswith("IPython.")] == []
     assert "mcc_jupyter.doors.ipython" in answer["new"]
+
+
+def test_a_kernel_loads_nothing_of_the_server(tmp_path: Path) -> None:
+    kernel = _fresh(SHELL + "print(json.dumps({'all': sorted(sys.modules)}))", tmp_path, "-I")["all"]
+    hook = "import json, mcc_jupyter\nmcc_jupyter._jupyter_server_extension_points()\nprint(json.dumps({'all': sorted(sys.modules)}))"
+
+    assert [name for name in kernel if name.startswith(("jupyter_server", "tornado.web", "mcc_jupyter.doors.jupyter_server"))] == []
+    assert "mcc_jupyter.doors.jupyter_server.app" in _fresh(hook, tmp_path, "-I")["all"]
 
 
 def test_the_kernel_never_loads_jsonschema(tmp_path: Path) -> None:

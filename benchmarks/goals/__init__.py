@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ..harness import Goal
-from . import calls, functions, mcc, output, policy
+from . import calls, functions, mcc, output, policy, saving, server
 
 _ALL = sorted(
-    (*calls.GOALS, *functions.GOALS, *policy.GOALS, *output.GOALS, *mcc.GOALS), key=lambda goal: int(goal.number[1:])
+    (*calls.GOALS, *functions.GOALS, *policy.GOALS, *output.GOALS, *mcc.GOALS, *saving.GOALS, *server.GOALS),
+    key=lambda goal: int(goal.number[1:]),
 )
 
 GOALS: dict[str, tuple[Goal, ...]] = {

@@ -3,13 +3,13 @@
 1. The shapes are the issuers' own prefixes, with the length and the letters that follow; a text that only *may* be a
    password is left alone, as are hashes, encoded images and the placeholders of a manual.
 2. A shape begins where a word begins. What an escape leaves before it (``\\n``, ``%3D``) is no word.
-3. The time is linear in the text: nothing is looked for whose prefix is not there, and no expression goes back.
+3. The time is linear in the text: an expression is tried only where one of its prefixes stands, and none goes back.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 
@@ -17,7 +17,8 @@ from dataclasses import dataclass
 class Shape:
     """One format. ``slug`` stands in marks and ``--ignore``, ``label`` in messages.
 
-    *prefixes*: one of them stands in every match. The group ``secret`` of the expression, if it has one, is the secret.
+    *prefixes*: every match begins with one of them, or with a URL's scheme before it. The group ``secret`` of the
+    expression, if it has one, is the secret.
     """
 
     slug: str
@@ -72,14 +73,14 @@ SHAPES = (
     _shape("twilio-key", "a Twilio key", "SK", r"SK[0-9a-f]{32}"),
     _shape("huggingface-token", "a Hugging Face token", "hf_", r"hf_[A-Za-z0-9]{30,}+"),
     _shape("databricks-token", "a Databricks token", "dapi", r"dapi[0-9a-f]{32}(?:-\d)?"),
-    _shape("digitalocean-token", "a DigitalOcean token", "do", r"do[por]_v1_[0-9a-f]{64}"),
+    _shape("digitalocean-token", "a DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", r"do[por]_v1_[0-9a-f]{64}"),
     _shape("docker-token", "a Docker token", "dckr_", r"dckr_[po]at_[\w-]{20,}+"),
     _shape("linear-key", "a Linear key", "lin_", r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}+"),
     _shape("notion-token", "a Notion token", "ntn_", r"ntn_[A-Za-z0-9]{40,}+"),
-    _shape("shopify-token", "a Shopify token", "shp", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"),
+    _shape("shopify-token", "a Shopify token", "shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"),
     _shape("azure-storage-key", "an Azure storage key", "AccountKey=", r"AccountKey=(?P<secret>[A-Za-z0-9+/]{86}==)"),
     Shape(
-        "private-key", "a private key", ("PRIVATE KEY",),
+        "private-key", "a private key", ("-----BEGIN ",),
         re.compile(
             rf"-----BEGIN {_KEY_NAME}(?:{_KEY_GAP}[A-Z][A-Za-z-]{{2,20}}: [^\n\\]{{1,80}})*+"
             rf"(?:{_KEY_GAP}[A-Za-z0-9+/=]{{16,}}+)++"
@@ -98,6 +99,11 @@ SHAPES = (
     ),
 )  # fmt: skip
 
+_SCHEME = 21
+"""Characters of the longest scheme."""
+_LOGIN = re.compile(r"://[^\s/:@\"'<>`\\]*+:[^\s/@\"'<>`\\]++@", re.A)
+"""What every URL with a password has behind its scheme, and hardly one without."""
+
 Place = tuple[int, int, Shape]
 """First character, end, and what it looks like."""
 
@@ -105,10 +111,34 @@ Place = tuple[int, int, Shape]
 def credentials_in(text: str) -> Iterator[Place]:
     """Every key of a well-known format in *text*; one part may look like two of them."""
     for shape in SHAPES:
-        if any(prefix in text for prefix in shape.prefixes):
-            group = "secret" if "secret" in shape.expression.groupindex else 0
-            for match in shape.expression.finditer(text):
-                yield *match.span(group), shape
+        group = "secret" if "secret" in shape.expression.groupindex else 0
+        for match in _matches(shape, text):
+            yield *match.span(group), shape
+
+
+def _matches(shape: Shape, text: str) -> Iterator[re.Match[str]]:
+    """What ``finditer`` of the expression gives, which would try at each character."""
+    end = 0
+    for prefix in sorted(_places(shape.prefixes, text)):
+        if prefix < end:
+            continue
+        starts: Iterable[int] = (prefix,)
+        if shape.prefixes == ("://",):
+            starts = range(max(prefix - _SCHEME, end), prefix) if _LOGIN.match(text, prefix) else ()
+        for start in starts:
+            match = shape.expression.match(text, start)
+            if match is not None:
+                end = match.end()
+                yield match
+                break
+
+
+def _places(prefixes: Iterable[str], text: str) -> Iterator[int]:
+    for prefix in prefixes:
+        at = text.find(prefix)
+        while at >= 0:
+            yield at
+            at = text.find(prefix, at + 1)
 
 
 _KEY_MARKER = re.compile(rf"-----BEGIN {_KEY_NAME}")

@@ -133,7 +133,7 @@ class Busy(MccError):
 
     code = "busy"
     exit_status = 75
-    http_status = 503
+    http_status = 429
 
 
 class InternalError(MccError):

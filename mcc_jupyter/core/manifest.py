@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
@@ -33,7 +34,8 @@ class Process:
 class Contents:
     """What a kernel has at one moment."""
 
-    tools: tuple[tuple[Tool, Report], ...] = ()
+    tools: tuple[bytes, ...] = field(default=(), repr=False)
+    """The entry of each tool, encoded: with many of them most are the same as before."""
     session: tuple[tuple[str, str, int | None], ...] = ()
     isolation: Isolation | None = None
     """None: nothing has needed to know it yet."""
@@ -44,10 +46,10 @@ class Contents:
     """What the operator's policy file says of itself; None: there is none."""
 
 
-def manifest(process: Process, contents: Contents) -> dict[str, object]:
+def manifest(process: Process, contents: Contents) -> bytes:
     """The manifest as version 1 of its form, without its ``revision``, which whoever writes it knows."""
     isolation = contents.isolation
-    return {
+    head = {
         "v": VERSION,
         "package": process.package,
         "pid": process.pid,
@@ -58,26 +60,35 @@ def manifest(process: Process, contents: Contents) -> dict[str, object]:
         "guard": contents.guard,
         "isolation": None if isolation is None else {**asdict(isolation), "line": isolation.line(kernel=True)},
         "session": [{"key": key, "type": kind, "size": size} for key, kind, size in contents.session],
-        "tools": _tools(contents.tools),
+    }
+    return b'%b,"tools":[%b]}' % (encoded(head)[:-1], b",".join(contents.tools))
+
+
+def with_revision(document: bytes, revision: int) -> bytes:
+    """*document*, a manifest, with its number."""
+    return b'%b,"revision":%d}' % (document[:-1], revision)
+
+
+def entry(tool: Tool, report: Report) -> dict[str, object]:
+    """What a manifest says of one tool."""
+    return {
+        "name": report.tool,
+        "key": report.key,
+        "kind": report.kind,
+        "description": report.description,
+        "groups": list(report.groups),
+        "available": report.available,
+        "notice": report.notice,
+        "origin": {"kind": tool.origin.kind, "label": tool.origin.label, "cell": tool.origin.id},
+        "parameters": json_schema(tool.params),
+        "report": report.json(),
     }
 
 
-def _tools(tools: Iterable[tuple[Tool, Report]]) -> list[dict[str, object]]:
-    return [
-        {
-            "name": report.tool,
-            "key": report.key,
-            "kind": report.kind,
-            "description": report.description,
-            "groups": list(report.groups),
-            "available": report.available,
-            "notice": report.notice,
-            "origin": {"kind": tool.origin.kind, "label": tool.origin.label, "cell": tool.origin.id},
-            "parameters": json_schema(tool.params),
-            "report": report.json(),
-        }
-        for tool, report in tools
-    ]
+def encoded(document: Mapping[str, object]) -> bytes:
+    """As JSON without blanks; half a character is ``?``."""
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
 
 
 def is_manifest(document: object) -> bool:

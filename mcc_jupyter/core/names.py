@@ -21,8 +21,11 @@ IDENTITY = ("user", "email", "groups", "tools", "notebook", "project")
 
 
 def is_reserved(name: str) -> bool:
-    """Whether only the session may set this variable (SPEC 4.8)."""
-    return name in ("MCC_CTX", "MCC_SESSION_FILE") or name.startswith("MCC_CTX_")
+    """Whether only the session may set this variable (SPEC 4.8), or it is a kernel's own and no tool's (SPEC 9.2)."""
+    return name in _RESERVED or name.startswith("MCC_CTX_")
+
+
+_RESERVED = ("MCC_CTX", "MCC_SESSION_FILE", "MCC_WORKSPACE", "MCC_KERNEL_FD")
 
 
 @lru_cache(maxsize=1024)

@@ -40,6 +40,11 @@ class Redactor:
     def __bool__(self) -> bool:
         return bool(self._secrets)
 
+    @property
+    def secrets(self) -> tuple[tuple[str, str], ...]:
+        """Names and values of those that are redacted."""
+        return self._secrets
+
     def stream(self) -> Stream:
         """A new stream; one for stdout, one for stderr."""
         return Stream(self)

@@ -37,7 +37,7 @@ _FORMAT = (("id",), ("cell_type",), ("output_type",), ("name",))
 
 _SEQUENCE = re.compile(r"(\x1b\[[0-?]*[ -/]*[@-~])")
 _BINARY = re.compile(r"(?:image/(?!svg)|audio/|video/|font/|application/(?:pdf|zip|octet-stream)$).*|png|jpeg")
-_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*+", re.A)
+_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/= \t\n\r\f\v"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,21 @@ class Finding:
             "format": self.format,
             "redacted": self.redacted,
         }
+
+
+def finding_from(data: object) -> Finding | None:
+    """A finding from what ``Finding.json`` made of it in another process; None if it is none, or holds other text."""
+    if not isinstance(data, Mapping):
+        return None
+    part, name, form = data.get("part"), data.get("name"), data.get("format")
+    numbers = [data.get(key) for key in ("cell", "output", "line")]
+    if part not in _PARTS or not all(number is None or (type(number) is int and number > 0) for number in numbers):
+        return None
+    is_name = form is None and isinstance(name, str) and NAME.fullmatch(name) is not None
+    is_format = name is None and isinstance(form, str) and form in _LABELS
+    if not is_name and not is_format:
+        return None
+    return Finding(Where(str(part), *numbers), name, form, data.get("redacted") is True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,20 +203,22 @@ class Scanner:
             first = printed.get(_path(literal)[:4]) if _path(literal)[4:5] == ("text",) else None
             return (where, text) if first is None else (Where(where.part, where.cell, first + 1), first)
 
-        for (where, _), group in groupby(filter(_is_text, strings(document)), key=belongs_to):
+        for (where, _), group in groupby(filter(_is_searched, strings(document)), key=belongs_to):
             literals = tuple(group)
-            hits = self._hits("".join(literal.text for literal in literals))
+            is_picture = all(map(_is_in_a_picture, literals))
+            hits = self._hits("".join(literal.text for literal in literals), formats=not is_picture)
             if hits:
                 yield _Text(where, literals, tuple(hits))
 
-    def _hits(self, text: str) -> list[_Hit]:
+    def _hits(self, text: str, *, formats: bool = True) -> list[_Hit]:
         """What is to be hidden in *text*, in order; what overlaps is one, and a known name goes before a format."""
         if len(text) < SHORTEST:
             return []
         text = _MARK.sub(lambda mark: _HIDDEN * len(mark[0]), text)
         hits = [_Hit(start, end, name=name) for start, end, name in self._redactor.found(text)]
-        text = _edited(text, [(hit.start, hit.end, _HIDDEN * (hit.end - hit.start)) for hit in hits])
-        hits += [hit for hit in _credentials(text) if not self._ignored.match(hit.format or "")]
+        if formats:
+            text = _edited(text, [(hit.start, hit.end, _HIDDEN * (hit.end - hit.start)) for hit in hits])
+            hits += [hit for hit in _credentials(text) if not self._ignored.match(hit.format or "")]
         united: list[_Hit] = []
         for hit in sorted(hits, key=lambda hit: (hit.start, -hit.end)):
             if united and hit.start < united[-1].end:
@@ -239,18 +256,30 @@ def _printed(notebook: dict[str, Any]) -> dict[Path, int]:
     return found
 
 
-def _is_text(literal: JsonString) -> bool:
-    """Whether a person wrote or a program printed the string; the rest is the format's own, or an encoded picture."""
+def _is_searched(literal: JsonString) -> bool:
+    """Whether a person wrote or a program printed the string; the rest is the format's own."""
     path = _path(literal)
     if literal.is_key:
         # The upper keys are the format's, those below are data.
         return len(path) > (6 if path[2:3] == ("outputs",) else 3)
-    if path[:1] != ("cells",):
-        return True
-    if path[2:] in _FORMAT or (path[2:3] == ("outputs",) and path[4:] in _FORMAT):
-        return False
-    mime = next((key for key in path[4:6] if isinstance(key, str) and _BINARY.fullmatch(key)), None)
-    return mime is None or _BASE64.fullmatch(literal.text) is None
+    return path[:1] != ("cells",) or not (
+        path[2:] in _FORMAT or (path[2:3] == ("outputs",) and path[4:] in _FORMAT)
+    )
+
+
+def _is_in_a_picture(literal: JsonString) -> bool:
+    """Whether it is encoded bytes, in which chance makes what looks like a key, and a known value is no chance."""
+    path = _path(literal)
+    return path[:1] == ("cells",) and any(is_binary(key) for key in path[4:6]) and is_encoded(literal.text)
+
+
+def is_binary(key: object) -> bool:
+    """Whether it is the MIME type of what is no text, or what such a one was called before 2015."""
+    return isinstance(key, str) and _BINARY.fullmatch(key) is not None
+
+
+def is_encoded(text: str) -> bool:
+    return text.isascii() and not text.encode().translate(None, _BASE64)
 
 
 def _path(literal: JsonString) -> Path:
@@ -291,8 +320,12 @@ def _credentials(text: str) -> Iterator[_Hit]:
         if index % 2 == 0:
             kept.extend(range(at, at + len(piece)))
         at += len(piece)
-    for start, end, shape in credentials_in("".join(_SEQUENCE.split(text)[::2])):
+    for start, end, shape in credentials_in(without_colours(text)):
         yield _Hit(kept[start], kept[end - 1] + 1, format=shape.slug)
+
+
+def without_colours(text: str) -> str:
+    return "".join(_SEQUENCE.split(text)[::2])
 
 
 def _edited(text: str, edits: Iterable[tuple[int, int, str]]) -> str:

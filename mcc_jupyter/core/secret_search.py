@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from itertools import accumulate, compress
 from operator import add, sub
@@ -58,6 +58,10 @@ Span = tuple[int, int, str, int]
 comes first."""
 
 
+def without_sequences(data: bytes) -> bytes:
+    return b"".join(_TOKEN.split(data))
+
+
 def _token_across(data: bytes, at: int) -> re.Match[bytes] | None:
     """The control sequence that begins before *at* and does not end there, or that may still go on."""
     begin = data.rfind(b"\x1b", 0, at)  # no sequence holds another one's first byte
@@ -70,7 +74,7 @@ class View:
 
     def __init__(self, data: bytes, *, bare: bool = False, base: int = 0) -> None:
         self.data, self.base, self._bare = data, base, bare
-        self.text = unbroken(b"".join(_TOKEN.split(data)) if bare else data)
+        self.text = unbroken(without_sequences(data) if bare else data)
         self._found: tuple[list[int], list[int]] | None = None
 
     def since(self, cut: int) -> View:
@@ -187,6 +191,11 @@ class Search:
         for text in names:
             self._heads.setdefault(text[:_HEAD], []).append(text)
         self._long = Words(*_LONG, list({text[:_NEAR] for text in names if len(text) > _NEAR}))
+
+    @property
+    def pieces(self) -> Collection[bytes]:
+        """What is looked for, without line breaks: where a secret stands, one of these does."""
+        return self._names.keys()
 
     def views(self, data: bytes) -> list[View]:
         """The ways to read *data* that have to be searched."""

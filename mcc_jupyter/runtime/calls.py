@@ -37,7 +37,7 @@ class Whole:
     """A ``Show`` that gets all of the output, and not what a notebook has room for. While it waits, the tool waits."""
 
     def __call__(self, stream: Literal["stdout", "stderr"], text: str) -> None:
-        raise NotImplementedError
+        """Takes the next piece of one stream."""
 
 
 SHOWN_BYTES = 48 * 1024

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections import OrderedDict
@@ -16,11 +17,11 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ..core import requests
-from ..core.errors import ArgumentError, InternalError, MccError
+from ..core.errors import ArgumentError, Busy, InternalError, MccError
 from ..core.outcome import Outcome
 from ..core.reading import positive
 from ..core.requests import VERSION, Caller
-from ..core.scan import Scanner
+from ..core.saved import Checkers
 from ..core.schema import bind
 from .checks import check_arguments
 from .crew import Crew
@@ -42,7 +43,7 @@ _REMEMBERED = 1024
 _LOOK_UP = 1.0
 """Seconds after which it is looked whether a requester has gone, while there are calls."""
 LARGEST_SCAN = 128 * 1024 * 1024
-"""Bytes of a notebook."""
+"""Bytes of a notebook, and of all that are here to be scanned."""
 
 _Key = tuple[object, str]
 
@@ -72,8 +73,10 @@ class Desk:
         self._calls: dict[_Key, _Running] = {}
         self._ended: OrderedDict[_Key, None] = OrderedDict()
         self._crew = Crew(AT_ONCE, WAITING, "mcc-call")
+        self._checkers = Checkers()
         self._looks = Crew(_LOOKS, WAITING, "mcc-look")
         self._watching = False
+        self._scanning = 0
 
     def handle(self, content: object, requester: object, reply: Reply, buffers: Sequence[bytes] = ()) -> None:
         """Answers a request by *reply*, now or later. *requester* tells who asks from others."""
@@ -96,10 +99,10 @@ class Desk:
             case requests.CallOf():
                 self._begin(request, requester, reply)
             case requests.Scan():
-                self._look(requester, reply, lambda: self._scan(request, reply, buffers))
+                self._begin_scan(request, requester, reply, buffers)
             case requests.ReportOf():
                 self._look(requester, reply, lambda: self._report(request, reply))
-            case requests.Tools():
+            case _:  # ``Tools``: there is no other
                 self._look(requester, reply, lambda: say(reply, "tools", manifest=self._manifest()))
 
     # ---- looking
@@ -112,23 +115,45 @@ class Desk:
             found = self._toolbox().report(request.tool, everything=request.everything)
         say(reply, "report", report=found.json())
 
-    def _scan(self, request: requests.Scan, reply: Reply, buffers: Sequence[bytes]) -> None:
+    def _begin_scan(self, request: requests.Scan, requester: object, reply: Reply, buffers: Sequence[bytes]) -> None:
         if len(buffers) != 1 or len(buffers[0]) > LARGEST_SCAN:
             raise ArgumentError(f"mcc_request: send one notebook of at most {LARGEST_SCAN:,} bytes")
+        [data] = buffers
+
+        def scan() -> None:
+            try:
+                answered(reply, lambda: self._scan(request, reply, data))
+            finally:
+                self._held(-len(data))
+
+        self._held(len(data))
         try:
-            document = bytes(buffers[0]).decode()
+            self._looks.submit(requester, scan)
+        except MccError:
+            self._held(-len(data))
+            raise
+
+    def _held(self, change: int) -> None:
+        """Counts the bytes of notebooks that are here to be scanned; raises ``Busy`` where they would be too many."""
+        with self._lock:
+            if change > 0 and self._scanning and self._scanning + change > LARGEST_SCAN:
+                raise Busy("this kernel has too many notebooks to scan already; try again later")
+            self._scanning += change
+
+    def _scan(self, request: requests.Scan, reply: Reply, data: bytes) -> None:
+        try:
+            document = data.decode()
         except UnicodeDecodeError:
             raise ArgumentError("mcc_request: the notebook is not UTF-8") from None
-        scanner = Scanner(self._secrets())
-        if request.clean:
-            cleaned = scanner.clean_notebook(document)
-            found, text = [*cleaned.redacted, *cleaned.standing], cleaned.text
-        else:
-            found, text = scanner.notebook(document), document
-        changed = text != document
-        findings = [finding.json() for finding in found]
+        try:
+            notebook = json.loads(document)
+        except (ValueError, RecursionError):
+            raise ArgumentError("mcc_request: the notebook is no JSON") from None
+        checked = self._checkers.knowing(self._secrets()).check(notebook, clean=request.clean)
+        changed = checked.content is not notebook
+        findings = [finding.json() for finding in checked.findings]
         content = {"v": VERSION, "event": "scanned", "findings": findings, "cleaned": changed}
-        reply(content, [text.encode()] if changed else [])
+        reply(content, [json.dumps(checked.content).encode()] if changed else [])
 
     # ---- calling
 

@@ -57,15 +57,28 @@ def _told(error: BaseException) -> BaseException:
         return error.with_traceback(None)
     if isinstance(error, KeyboardInterrupt):
         return Interrupted("interrupted", outcome=getattr(error, "outcome", None))
+    last = _last_of_ours(error.__traceback__ and error.__traceback__.tb_next)  # behind the frame of ``call``
+    if last is not None and _is_the_callers(error, last):
+        return error.with_traceback(last.tb_next)
+    return InternalError(f"internal error: {_where(error, last)}; please report it")
+
+
+def where_it_failed(error: BaseException) -> str:
+    """The type of *error*, and the place in this package; what it says may hold a value."""
+    return _where(error, _last_of_ours(error.__traceback__))
+
+
+def _last_of_ours(at: TracebackType | None) -> TracebackType | None:
     last = None
-    at = error.__traceback__ and error.__traceback__.tb_next  # behind the frame of ``call``
     while at is not None:
         last = at if at.tb_frame.f_code.co_filename.startswith(_PACKAGE) else last
         at = at.tb_next
-    if last is not None and _is_the_callers(error, last):
-        return error.with_traceback(last.tb_next)
+    return last
+
+
+def _where(error: BaseException, last: TracebackType | None) -> str:
     where = "" if last is None else f" in {os.path.basename(last.tb_frame.f_code.co_filename)}, line {last.tb_lineno}"
-    return InternalError(f"internal error: {type(error).__name__}{where}; please report it")
+    return f"{type(error).__name__}{where}"
 
 
 def _is_the_callers(error: BaseException, last: TracebackType) -> bool:

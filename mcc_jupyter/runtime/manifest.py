@@ -14,11 +14,12 @@ import json
 import os
 import stat
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .. import __version__
-from ..core.manifest import FILE_LIMIT, Contents, Process, is_manifest, manifest
+from ..core.manifest import FILE_LIMIT, Contents, Process, is_manifest, manifest, with_revision
 from .marks import place, start_mark
 
 _DELAY = 0.05
@@ -46,7 +47,8 @@ class Publisher:
         self._path, self._contents, self._announce = path, contents, announce
         self._process = Process(__version__, os.getpid(), start_mark(os.getpid()) or "")
         self._lock = threading.Lock()
-        self._waiting = False
+        self._changed = threading.Event()
+        self._thread: threading.Thread | None = None
         self._closed = False
         self._written: str | None = None
         self._last = b""
@@ -54,23 +56,25 @@ class Publisher:
 
     def poke(self) -> None:
         """Something may have changed. Returns at once, from any thread."""
-        if self._waiting or self._closed or os.getpid() != self._process.pid:
+        if self._closed or os.getpid() != self._process.pid:
             return
-        self._waiting = True
-        timer = threading.Timer(_DELAY, self._publish)
-        timer.daemon = True
-        try:
-            timer.start()
-        except RuntimeError:  # no thread can be had, or the interpreter ends
-            self._waiting = False
+        self._changed.set()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="mcc-manifest", daemon=True)
+            try:
+                self._thread.start()
+            except RuntimeError:  # no thread can be had, or the interpreter ends
+                self._thread = None
 
     def manifest(self) -> dict[str, object]:
-        """The manifest as it is now, written or not, but for its revision."""
-        return manifest(self._process, self._contents())
+        """The manifest as it is now, written or not, with the last revision."""
+        found: dict[str, object] = json.loads(with_revision(self._document(), self.revision))
+        return found
 
     def close(self) -> None:
         """Takes the file away and writes no other."""
         self._closed = True
+        self._changed.set()
         if os.getpid() != self._process.pid:
             return
         held = self._lock.acquire(timeout=_PATIENCE)
@@ -81,23 +85,27 @@ class Publisher:
             if held:
                 self._lock.release()
 
+    def _document(self) -> bytes:
+        return manifest(self._process, self._contents())
+
+    def _work(self) -> None:
+        while not self._closed:
+            self._changed.wait()
+            time.sleep(_DELAY)
+            self._changed.clear()  # a change from here on is written by the next turn
+            with contextlib.suppress(Exception), self._lock:  # nobody waits for this thread, and no cell hears of it
+                self._publish()
+
     def _publish(self) -> None:
-        self._waiting = False  # a change from here on is written by the next one
-        with contextlib.suppress(Exception), self._lock:  # nobody waits for this thread, and no cell may hear of it
-            data = encoded(self.manifest())
-            digest = hashlib.blake2b(data).digest()
-            if self._closed or digest == self._last:
-                return
-            path = self._path()
-            write(path, b'%b,"revision":%d}' % (data[:-1], self.revision + 1))
-            self.revision += 1
-            self._written, self._last = path, digest
-            self._announce(self.revision)
-
-
-def encoded(document: Mapping[str, object]) -> bytes:
-    """As JSON, half a character as ``?``."""
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
+        document = self._document()
+        digest = hashlib.blake2b(document).digest()
+        if self._closed or digest == self._last:
+            return
+        path = self._path()
+        write(path, with_revision(document, self.revision + 1))
+        self.revision += 1
+        self._written, self._last = path, digest
+        self._announce(self.revision)
 
 
 def write(path: str, data: bytes) -> None:

@@ -107,6 +107,10 @@ class SessionStore(MutableMapping[str, Any]):
             (key, _type(json.loads(text)), len(text.encode())) for key, text in sorted(stashed.items())
         ]
 
+    def shown(self) -> list[tuple[str, str, str]]:
+        """The same for people."""
+        return [(key, kind, "identity" if size is None else f"{size:,} bytes") for key, kind, size in self.rows()]
+
     def _checked(self, key: str, value: object) -> str:
         if not SESSION_KEY.fullmatch(str(key)):
             advice = "keys are lower-case letters, digits and _, like `row_count`"

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -43,6 +43,7 @@ from .resolved import Resolved
 from .session import SessionStore
 from .sizes import environment_room
 from .spill import Spill
+from .told import Told
 from .warm import Functions
 from .workers import Workers, each
 
@@ -75,8 +76,7 @@ class Toolbox:
         self.registry = Registry()
         self._interpreter = interpreter
         self._launcher = launcher
-        self._files = EnvFiles()
-        self._cache = OutcomeCache()
+        self._files, self._cache = EnvFiles(), OutcomeCache()
         self._lock = threading.Lock()
         self._secrets: dict[str, str] = {}
         """Names by value: one name may have had several."""
@@ -158,9 +158,11 @@ class Toolbox:
         reports = [self._report(self._resolve(tool)) for tool in tools[:MATRIX_TOOLS]]
         return matrix(reports, more=max(0, len(tools) - MATRIX_TOOLS), footer=self._footer())
 
-    def reports(self) -> Iterator[tuple[Tool, Report]]:
-        """Every tool with its report, as far as can be seen without reading a pipe."""
-        return ((tool, self._report(self._resolve(tool, pipes=False))) for tool in self.registry)
+    def entries(self, told: Told) -> tuple[bytes, ...]:
+        """Every tool as a manifest has it, as far as can be seen without reading a pipe; *told* keeps them."""
+        footer, files = self._footer() if len(self.registry) else (), partial(self._files.read, pipes=False)
+        store, read = self.session.snapshot(), lambda tool: self._report(self._resolve(tool, pipes=False))
+        return told.entries(self.registry, self.parent(), store, footer, files, read)
 
     def available(self, name: str) -> Tool:
         """The tool as the next call would use it; raises ``UnknownTool``, ``ToolUnavailable``, ``DeclarationError``."""
@@ -182,9 +184,7 @@ class Toolbox:
 
     def session_listing(self) -> Listing:
         """The session's keys, types and sizes in bytes (SPEC 6.2)."""
-        rows = self.session.rows()
-        shown = [(key, kind, "identity" if size is None else f"{size:,} bytes") for key, kind, size in rows]
-        return Listing(("key", "type", "size"), tuple(shown))
+        return Listing(("key", "type", "size"), tuple(self.session.shown()))
 
     def probe(self, name: str) -> Probe:
         """Starts a child with exactly the tool's environment and reads the names it received (SPEC 11.3)."""
@@ -297,8 +297,7 @@ class Toolbox:
     def close(self) -> None:
         """Ends every running call and the launcher."""
         with self._lock:
-            launcher, self._launcher = self._launcher, None
-            kept, self._kept = self._kept, None
+            launcher, kept, self._launcher, self._kept = self._launcher, self._kept, None, None
         if kept is not None:
             kept.close()
         if launcher is not None:

@@ -7,6 +7,8 @@ import hashlib
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mcc_jupyter.core.credentials import SHAPES, credentials_in, looks_like_credential
 
@@ -168,3 +170,18 @@ def test_a_key_of_a_well_known_format_is_recognised(text):
 )
 def test_everything_else_is_left_alone(text):
     assert not looks_like_credential(text)
+
+
+FRAGMENTS = [
+    *(example for _, example in EXAMPLES), *(example[3:] for _, example in EXAMPLES), *(prefix for shape in SHAPES for prefix in shape.prefixes),
+    "https://ana:pw@h", "a+b.c://u:p@", "postgres://u:", "x", "-", "_", ".", "\\n", "%3D", " ", "\n", "@", ":", "/", "A", "9",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=7).map("".join))
+def test_where_no_prefix_stands_no_expression_would_have_matched(text: str) -> None:
+    found = {shape.slug: [(start, end) for start, end, other in credentials_in(text) if other is shape] for shape in SHAPES}
+
+    for shape in SHAPES:
+        group = "secret" if "secret" in shape.expression.groupindex else 0
+        assert found[shape.slug] == [match.span(group) for match in shape.expression.finditer(text)]

@@ -32,7 +32,7 @@ CODES = {
     ToolFailed: ("failed", 5, 502),
     SecretError: ("secret", 6, 409),
     PolicyError: ("policy", 7, 403),
-    Busy: ("busy", 75, 503),
+    Busy: ("busy", 75, 429),
     InternalError: ("internal", 70, 500),
 }
 

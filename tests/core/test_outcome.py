@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 
 import pytest
@@ -112,3 +113,20 @@ def test_output_that_was_cut_is_not_parsed_even_where_what_is_left_would_be_json
 def test_a_value_that_was_returned_is_whole_although_the_prints_beside_it_were_cut() -> None:
     assert Outcome("t", ok=True, value={"a": 1}, returned=True, cut=True).json() == {"a": 1}
     assert Outcome("t", ok=True, value="text", returned=True, cut=True).json() == "text"
+
+
+def test_a_document_is_json_that_every_reader_takes() -> None:
+    value = {"a\ud800": [float("nan"), float("inf"), 1.5, True, None, ("x\udc00y", "\U0001f600")]}
+    outcome = Outcome("t", ok=True, value=value, returned=True, stdout="out\ud800", notes=("n",), seconds=1.5, redactions={"K": 2})
+    document = outcome.document()
+
+    assert json.loads(json.dumps(document, allow_nan=False).encode()) == document
+    assert document["result"] == {"a\ufffd": ["nan", "inf", 1.5, True, None, ["x\ufffdy", "\U0001f600"]]}
+    assert (document["status"], document["stdout"], document["notes"], document["duration_s"], document["redactions"]) == ("ok", "out\ufffd", ["n"], 1.5, {"K": 2})
+    assert document["report"] is None
+
+
+@pytest.mark.parametrize(("stopped", "status"), [(None, "failed"), ("timeout", "timeout"), ("interrupt", "interrupt")])
+def test_a_documents_status_is_how_it_ended(stopped: str | None, status: str) -> None:
+    document = Outcome("t", ok=False, value="text", stopped=stopped, failure="why").document()
+    assert (document["status"], document["failure"], document["result"]) == (status, "why", None)

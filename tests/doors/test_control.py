@@ -284,3 +284,25 @@ def test_unloading_ends_the_calls_and_answers_no_more_and_loading_answers_again(
     world.notebook.run("%reload_ext mcc_jupyter")
     assert world.notebook.value(handlers) == "True"
     assert server.ask("report", tool="slow")["event"] == "report"
+
+
+def test_nothing_of_a_call_outlives_its_kernel(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    try:
+        world.notebook.run(SLOW)
+        world.client().request("call", call="c", tool="slow")
+        pid = written(tmp_path / "pid")
+        world.manager.shutdown_kernel()
+        assert until(lambda: not alive(pid))
+    finally:
+        world.close()
+
+
+@pytest.mark.parametrize("thread", ["", "import threading; threading.Thread(target=lambda: None).start()"], ids=["plain", "one that is imported ahead"])
+def test_no_caller_is_seen_in_anothers_call_of_a_function_that_stays_imported(world: World, server: Asking, thread: str) -> None:
+    name = f"who{len(thread)}"
+    (world.folder / f"{name}.py").write_text(f"import json, os\n{thread}\nUSER = json.loads(os.environ['MCC_CTX'])['user']\ndef {name}(context):\n    return [USER, context['user']]\n")
+    world.notebook.run(f"%%mcc_tool\nfn: {name}:{name}")
+    for user in ("ada", "bob", "ada", "bob", "eve"):
+        outcome = server.call(name, caller={"user": user, "groups": []})[-1]["outcome"]
+        assert outcome["result"] == [user, user], outcome["mode"]

@@ -164,7 +164,7 @@ LOADED = {
     "cell": ["mcc_sh", "mcc_tool"],
     "registry": ["MccMagics"],
     "configurables": ["MccMagics"],
-    "hooks": ["MccMagics.forget_left"],
+    "hooks": ["MccMagics.forget_left", "Publishing.after_cell"],
     "matchers": ["mcc_jupyter"],
 }
 

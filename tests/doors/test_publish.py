@@ -8,14 +8,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from jupyter_client.manager import KernelManager
 
 from mcc_jupyter.runtime.manifest import read_manifests
 from tests.doors.kernels import PATIENCE, Asking, Notebook, ended, started
 from tests.processes import until
+
+if TYPE_CHECKING:
+    from jupyter_client.manager import KernelManager
 
 MARK = "n0t-f0r-any-eyes-4711"
 
@@ -70,7 +72,7 @@ def test_a_declaration_is_in_the_file_and_announced_and_a_cell_that_changes_noth
     listening = manager.client()
     listening.start_channels(shell=False, stdin=False, hb=False, control=False)
     notebook.run("%%mcc_tool t --param n:int=3 --require GITHUB_TOKEN\necho $GITHUB_TOKEN {{ n }}")
-    assert until(lambda: world.tool())
+    assert until(world.tool)
 
     content = world.content()
     assert (content["v"], content["pid"], content["guard"], content["policy"]) == (1, manager.provisioner.pid, False, None)
@@ -118,7 +120,7 @@ def test_environment_session_guard_and_threads_are_followed(world: World) -> Non
 def test_the_control_door_gives_the_same_manifest(world: World) -> None:
     manager, notebook = world.kernel("kernel-1")
     notebook.run("%%mcc_tool t\ntrue")
-    assert until(lambda: world.tool())
+    assert until(world.tool)
     asking = Asking(manager)
     assert asking.ask("tools") == {"event": "tools", "manifest": world.content()}
     asking.close()
@@ -127,13 +129,13 @@ def test_the_control_door_gives_the_same_manifest(world: World) -> None:
 def test_unloading_takes_the_file_away_and_loading_brings_it_back_with_a_greater_revision(world: World) -> None:
     _, notebook = world.kernel("kernel-1")
     notebook.run("%%mcc_tool t\ntrue")
-    assert until(lambda: world.tool())
+    assert until(world.tool)
     before = world.content()["revision"]
     notebook.run("%unload_ext mcc_jupyter")
     notebook.run("import mcc_jupyter as mcc; mcc.session['a'] = 1; import time; time.sleep(0.3)")
     assert not world.file("kernel-1").exists()
     notebook.run("%load_ext mcc_jupyter")
-    assert until(lambda: world.tool())
+    assert until(world.tool)
     assert world.content()["revision"] > before
     notebook.run("%reload_ext mcc_jupyter")
     assert until(lambda: world.tool() and world.content()["revision"] > before + 1)

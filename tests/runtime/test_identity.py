@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import pwd
+import threading
 
 import pytest
 
-from mcc_jupyter.runtime.identity import Identity, local_user
+from mcc_jupyter.runtime.identity import Identity, acting, acting_as, local_user
 
 
 def test_the_os_user_comes_from_the_uid_and_never_from_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,3 +47,30 @@ def test_changing_what_was_handed_out_changes_no_identity() -> None:
     identity = Identity("ana", groups=("ops",))
     identity.entries()["groups"].append("admin")  # type: ignore[attr-defined]
     assert identity.entries()["groups"] == ["ops"]
+
+
+def test_somebody_acts_for_a_while_and_in_one_thread_only() -> None:
+    own, ada = Identity("own"), Identity("ada", groups=("x",), by_server=True)
+    with acting_as(ada):
+        with acting_as(None):
+            assert acting(own) is own
+        assert acting(own) is ada
+        seen: list[Identity] = []
+        other = threading.Thread(target=lambda: seen.append(acting(own)))
+        other.start()
+        other.join()
+        assert seen == [own]
+    assert acting(own) is own
+
+
+@pytest.mark.parametrize(
+    ("identity", "line"),
+    [
+        (Identity("a"), "Identity: the local user, all groups, by its own statement."),
+        (Identity("a", groups=()), "Identity: the local user, groups none, by its own statement."),
+        (Identity("a", groups=("x", "y"), by_server=True), "Identity: the server's user, groups x, y."),
+        (Identity("a", by_server=True), "Identity: the server's user, all groups."),
+    ],
+)
+def test_the_footer_says_whose_word_an_identity_is(identity: Identity, line: str) -> None:
+    assert identity.line() == line

@@ -5,6 +5,7 @@ The channel has a thread of its own, so requests are answered while a cell runs.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,19 @@ if TYPE_CHECKING:
 
     from ...runtime.desk import Desk
 
+CREDENTIAL = "_mcc_credential"
+"""The shell's attribute with what its server's provisioner gave it to prove which kernel it is."""
+
+_DESCRIPTOR = "MCC_KERNEL_FD"
 _REQUEST, _REPLY = "mcc_request", "mcc_reply"
 
 
 def add(shell: InteractiveShell) -> None:
     """Answers requests from now on. Nothing else is imported before the first of them."""
+    if (number := os.environ.pop(_DESCRIPTOR, None)) is not None:
+        from ...runtime.credentials import taken
+
+        vars(shell)[CREDENTIAL] = taken(number)
     handlers = _handlers(shell)
     if handlers is not None:
         handlers[_REQUEST] = Control(shell)

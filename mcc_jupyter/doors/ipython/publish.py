@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import sys
 import threading
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from ...core.manifest import Contents
     from ...runtime.manifest import Publisher
+    from ...runtime.told import Told
+    from ...runtime.toolbox import Toolbox
 
 GUARD = "_mcc_guard"
 """The shell's attribute that holds its guard while that is on."""
@@ -39,7 +42,9 @@ def remove(shell: InteractiveShell) -> None:
     """Takes the manifest away."""
     publishing = vars(shell).pop(_KEPT_AS, None)
     if publishing is not None:
-        shell.events.unregister("post_run_cell", publishing.after_cell)
+        for hook in list(shell.events.callbacks["post_run_cell"]):
+            if getattr(hook, "__self__", None) is publishing:  # by its object: a reload may have made another method
+                shell.events.unregister("post_run_cell", hook)
         publishing.close()
 
 
@@ -56,7 +61,12 @@ class Publishing:
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._closed = False
+        self._began: dict[str, str | None] | None = None
+        """What this process was started for, as it stood then."""
+        self._told: Told | None = None
+        self._asking = threading.Lock()
         self._publisher: Publisher | None = None
         self._seen: tuple[object, object, bool] | None = None
         self._file: str | None = None
@@ -71,7 +81,18 @@ class Publishing:
         if seen is not None and seen[0] is toolbox and seen[1] is parent and seen[2] is guarded:
             return
         self._seen = toolbox, parent, guarded
-        publisher = self.publisher
+        if self._publisher is not None:
+            self._follow(toolbox)
+            return
+        with contextlib.suppress(RuntimeError):  # where no thread can be had there is no manifest
+            threading.Thread(target=self._follow, args=(toolbox,), name="mcc-publish", daemon=True).start()
+
+    def _follow(self, toolbox: Toolbox | None) -> None:
+        """Publishes now, and whenever *toolbox* tells of a change. The first time it imports what that takes."""
+        with self._lock:
+            if self._closed:
+                return
+            publisher = self.publisher
         if toolbox is not None:
             toolbox.registry.on_change = toolbox.session.on_change = publisher.poke
         publisher.poke()
@@ -88,6 +109,8 @@ class Publishing:
             return self._publisher
 
     def close(self) -> None:
+        with self._lock:
+            self._closed = True
         if self._publisher is not None:
             atexit.unregister(self._publisher.close)
             self._publisher.close()
@@ -106,16 +129,24 @@ class Publishing:
     def _contents(self) -> Contents:
         from ...core.manifest import Contents
         from ...runtime.current import toolbox_known
+        from ...runtime.parent import initial_environment
+        from ...runtime.told import Told
 
-        toolbox, guard = toolbox_known(self._shell), GUARD in vars(self._shell)
+        if self._began is None:
+            began = initial_environment(os.environ)
+            self._began = {"workspace": began.get("MCC_WORKSPACE"), "notebook": began.get("JPY_SESSION_NAME")}
+        facts: dict[str, Any] = {"guard": GUARD in vars(self._shell), **self._began}
+        toolbox = toolbox_known(self._shell)
         if toolbox is None:
-            return Contents(guard=guard)
-        tools = tuple(toolbox.reports())
+            return Contents(**facts)
+        with self._asking:  # the publisher's thread, and who asks on the control channel
+            self._told = self._told or Told()
+            tools = toolbox.entries(self._told)
         return Contents(
             tools=tools,
             session=tuple(toolbox.session.rows()),
             isolation=toolbox.launcher.isolation if tools else None,
-            guard=guard,
+            **facts,
         )
 
     def _announce(self, revision: int) -> None:

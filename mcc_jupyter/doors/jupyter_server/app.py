@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
-from jupyter_core.paths import jupyter_runtime_dir
+from jupyter_core.paths import jupyter_data_dir, jupyter_runtime_dir
 from jupyter_server.extension.application import ExtensionApp
-from traitlets import Dict, Float, Int, List, Unicode
+from traitlets import Dict, Enum, Float, Int, List, Unicode, default
 
+from ...runtime.audit import Audit
 from .base import Services
 from .calls import Calls
+from .events import install
+from .guarding import guard_saves
 from .kernels import Kernels
+from .ledger import Ledger
 from .link import REPLY, REQUEST
 from .people import People
 from .routes import routes
@@ -34,13 +39,32 @@ class MccServer(ExtensionApp):
     max_calls = Int(256, min=1, help="Calls that run at a time; one more is answered 429.").tag(config=True)
     max_body_bytes = Int(4 * 1024 * 1024, min=1024, help="The largest body of a request.").tag(config=True)
 
+    save_guard = Enum(
+        ("warn", "redact", "refuse", "off"),
+        default_value="warn",
+        help="What becomes of a save that holds a secret: told, outputs redacted, refused, or not even looked at.",
+    ).tag(config=True)
+
+    audit_file = Unicode(
+        help="Where the log of calls is kept; empty: nowhere. Default: mcc/audit.jsonl in Jupyter's data folder."
+    ).tag(config=True)
+
+    @default("audit_file")
+    def _default_audit_file(self) -> str:
+        return str(Path(jupyter_data_dir()) / "mcc" / "audit.jsonl")
+
     def initialize_settings(self) -> None:
         server = self.serverapp
         assert server is not None
         kernels = Kernels(server.kernel_manager, Path(jupyter_runtime_dir()) / "mcc", seconds=self.kernel_timeout)
         people = People(self.user_groups, server.identity_provider, server.authorizer)
-        calls = Calls(kernels, most=self.max_calls)
-        self.settings["mcc_services"] = Services(kernels, calls, people, self.max_body_bytes)
+        audit = Audit(self.audit_file, say=self.log.warning) if self.audit_file else None
+        events = install(server.event_logger, self.log)
+        guard = guard_saves(server, kernels, events, mode=lambda: self.save_guard, log=self.log)
+        self.settings["mcc_save_guard"] = guard
+        ledger = Ledger(audit, events)
+        calls = Calls(kernels, most=self.max_calls, started=ledger.started, ended=ledger.ended)
+        self.settings["mcc_services"] = Services(kernels, calls, people, ledger, self.max_body_bytes)
         _keep_status_right(server.kernel_manager, server.web_app.settings)
 
     def initialize_handlers(self) -> None:
@@ -48,8 +72,10 @@ class MccServer(ExtensionApp):
 
     async def stop_extension(self) -> None:
         services: Services = self.settings["mcc_services"]
+        self.settings["mcc_save_guard"].uninstall()
         services.calls.end_all()
         await services.kernels.close()
+        await asyncio.to_thread(services.ledger.close)
 
 
 def _keep_status_right(manager: Any, settings: dict[str, Any]) -> None:

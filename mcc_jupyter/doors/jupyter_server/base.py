@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -27,6 +28,7 @@ from .people import Person
 if TYPE_CHECKING:
     from .calls import Calls
     from .kernels import Kernel, Kernels
+    from .ledger import Ledger
     from .people import People
 
 _LARGE = 64 * 1024
@@ -40,6 +42,7 @@ class Services:
     kernels: Kernels
     calls: Calls
     people: People
+    ledger: Ledger
     largest_body: int
 
 
@@ -48,6 +51,7 @@ class Asked:
 
     settings: dict[str, Any]
     current_user: Any
+    request: Any
 
     @property
     def services(self) -> Services:
@@ -58,6 +62,10 @@ class Asked:
     @property
     def person(self) -> Person:
         return self.services.people.person(self.current_user)
+
+    def hide_query(self) -> None:
+        """Takes the query from what the access log and the logs of errors show; its parameters are read already."""
+        self.request.uri = self.request.path
 
     async def kernel(self, kernel_id: str, action: str) -> Kernel:
         """The kernel named in the path. Raises ``ApiError`` 404."""
@@ -84,17 +92,14 @@ class Handler(Asked, ExtensionHandlerMixin, APIHandler):
     """The base of every request's handler."""
 
     auth_resource = "mcc_jupyter"
-    tag: str | None = None
-    """The ETag of the answer; None for an answer without one."""
 
     def initialize(self, name: str = "mcc_jupyter") -> None:
         super().initialize(name=name)
+        self.hide_query()
         self._received = bytearray()
         self._too_large = False
 
     async def prepare(self) -> None:  # type: ignore[override]  # as the host's own
-        # The access log and the logs of errors show it.
-        self.request.uri = self.request.path
         await super().prepare()
         length = self.request.headers.get("Content-Length", "0")
         if length.isdigit() and int(length) > self.services.largest_body:
@@ -134,7 +139,8 @@ class Handler(Asked, ExtensionHandlerMixin, APIHandler):
 
     async def answer(self, document: object, status: int = 200, tag: str | None = None) -> None:
         """Ends the request with *document*; with 304 if the client has the one of this *tag*."""
-        self.tag = tag
+        if tag is not None:
+            self.set_header("Etag", tag)
         if tag is not None and self.knows(tag):
             self.set_status(304)
             await self.finish()
@@ -148,15 +154,11 @@ class Handler(Asked, ExtensionHandlerMixin, APIHandler):
         named = {one.strip().removeprefix("W/") for one in self.request.headers.get("If-None-Match", "").split(",")}
         return tag.removeprefix("W/") in named
 
-    def compute_etag(self) -> str | None:
-        return self.tag
-
-    def check_etag_header(self) -> bool:
-        return False  # ``answer`` has looked
+    def compute_etag(self) -> None:
+        """None of its own: ``answer`` has one where something tells what has changed."""
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         error = kwargs.get("exc_info", (None, None, None))[1]
-        self.tag = None
         if status_code == 405:
             self.set_header("Allow", ", ".join(verbs(type(self))))
         self.finish(json.dumps(self.tell_error(status_code, error)))
@@ -193,3 +195,11 @@ def read_body(body: bytes) -> dict[str, object]:
     except (ValueError, RecursionError):
         raise ArgumentError("the body must be UTF-8, its texts valid Unicode and its numbers finite") from None
     return found
+
+
+def closed(document: Mapping[str, object], *fields: str) -> Mapping[str, object]:
+    """*document*, which has no other than these fields. Raises ``ApiError`` 422."""
+    if set(document) - set(fields):
+        listed = ", ".join(fields)
+        raise ApiError(422, "argument", f"the body has a field that is none of {listed}")
+    return document

@@ -16,12 +16,14 @@ from tornado import web, websocket
 from tornado.iostream import StreamClosedError
 
 from ...core.errors import MccError
-from .base import Asked, Handler, http_error, read_body, where
-from .calls import Call, Calls
+from .base import Asked, Handler, Services, closed, http_error, read_body, where
+from .calls import Call, Wanted
 from .errors import ApiError
 from .kernels import Kernel
+from .ledger import names_of
 from .looking import find_tool
 from .paging import limit_of, page
+from .people import Person
 
 RESOURCE = "mcc_jupyter:calls"
 NDJSON = "application/x-ndjson"
@@ -29,25 +31,29 @@ NEW = "new"
 """In the path of a WebSocket: it begins the call, by its first message."""
 
 _LARGE = 32 * 1024
-_FIELDS = ("tool", "arguments", "timeout")
 
 
 async def begin(handler: Any, kernel: Kernel, asked: Mapping[str, object], *, followed: bool) -> Call:
     """Begins the call that a client asks for. Raises ``ApiError``."""
     tool, arguments, timeout = asked.get("tool"), asked.get("arguments", {}), asked.get("timeout")
-    if set(asked) - set(_FIELDS):
-        raise ApiError(422, "argument", f"the body has a field that is none of {', '.join(_FIELDS)}")
+    closed(asked, "tool", "arguments", "timeout")
     if not isinstance(tool, str):
         raise ApiError(422, "argument", "tool: must be the name or the key of a tool")
     if not isinstance(arguments, Mapping):
         raise ApiError(422, "argument", "arguments: must be an object of names and values")
     if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0):
         raise ApiError(422, "argument", "timeout: must be a number of seconds above 0, or null")
-    services = handler.services
-    manifest = await services.kernels.loaded(kernel)
-    found = find_tool(manifest, tool, handler.person)
-    calls: Calls = services.calls
-    return await calls.begin(kernel, str(found.get("key")), handler.person, arguments, timeout, followed=followed)
+    services: Services = handler.services
+    person: Person = handler.person
+    found = None
+    try:
+        manifest = await services.kernels.loaded(kernel)
+        found = find_tool(manifest, tool, person)
+        wanted = Wanted(str(found["name"]), str(found["key"]), names_of(found), manifest.workspace)
+        return await services.calls.begin(kernel, wanted, person, arguments, timeout, followed=followed)
+    except ApiError as error:
+        services.ledger.refused(person, kernel.id, found, error)
+        raise
 
 
 class CallsHandler(Handler):
@@ -128,9 +134,9 @@ class StreamHandler(Asked, ExtensionHandlerMixin, WebSocketMixin, websocket.WebS
     _call: Call | None = None
     _task: asyncio.Task[None] | None = None
 
-    async def prepare(self, *args: Any, **kwargs: Any) -> None:
-        self.request.uri = self.request.path
-        await super().prepare(*args, **kwargs)
+    def initialize(self, name: str = "mcc_jupyter") -> None:
+        super().initialize(name=name)
+        self.hide_query()
 
     @ws_authenticated
     @authorized(action="execute", resource=RESOURCE)

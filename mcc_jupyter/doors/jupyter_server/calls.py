@@ -13,7 +13,7 @@ import json
 import time
 import uuid
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
@@ -26,6 +26,8 @@ from .people import Person
 
 KEPT = 256 * 1024
 """Characters of output that a call keeps beyond what its followers have still to take."""
+PIECES = 1000
+"""The same in pieces, which may be small."""
 REMEMBERED = 200
 REMEMBERED_SIZE = 64 * 1024 * 1024
 
@@ -46,6 +48,16 @@ class Piece:
         return {"event": "output", "seq": self.seq, "stream": self.stream, "text": self.text}
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The tool of a call. ``names``: the variables that it is given; ``workspace``: the kernel's."""
+
+    name: str
+    key: str
+    names: tuple[str, ...] = ()
+    workspace: str | None = None
+
+
 class Follower:
     """One who takes a call's output piece by piece, and with that lets the tool go on."""
 
@@ -56,9 +68,10 @@ class Follower:
 class Call:
     """One call. ``state``: ``waiting``, ``running``, ``done`` or ``error``."""
 
-    def __init__(self, number: int, kernel: str, tool: str, person: Person, *, followed: bool) -> None:
+    def __init__(self, number: int, kernel: str, wanted: Wanted, person: Person, *, followed: bool) -> None:
         self.id = uuid.uuid4().hex
-        self.number, self.kernel, self.tool, self.person = number, kernel, tool, person
+        self.number, self.kernel, self.tool, self.person = number, kernel, wanted.key, person
+        self.wanted = wanted
         self.state = "waiting"
         self.began = datetime.now(UTC)
         self._clock = time.monotonic()
@@ -67,6 +80,8 @@ class Call:
         self.error: ApiError | None = None
         self.link: Link | None = None
         self.cancelled = False
+        self.announced = False
+        """Whether it counts as begun; until then its end is the answer to who wanted to begin it."""
         self._pieces: deque[Piece] = deque()
         self._size = 0
         self.dropped = 0
@@ -166,6 +181,11 @@ class Call:
         return self.state in ("done", "error")
 
     @property
+    def seconds(self) -> float:
+        """Since it was asked for, until it ended."""
+        return time.monotonic() - self._clock if self._seconds is None else self._seconds
+
+    @property
     def size(self) -> int:
         """About how many characters are kept."""
         return self._size + self._weight
@@ -185,7 +205,7 @@ class Call:
             "state": self.state,
             "cancelled": self.cancelled,
             "began": self.began.isoformat(timespec="milliseconds"),
-            "seconds": round(self._seconds if self._seconds is not None else time.monotonic() - self._clock, 3),
+            "seconds": round(self.seconds, 3),
             "error": None if self.error is None else {"code": self.error.code, "message": self.error.text},
         }
         if whole:
@@ -212,7 +232,7 @@ class Call:
 
     def _trim(self) -> None:
         needed = self._needed()
-        while self._pieces and self._size > KEPT and self._pieces[0].seq <= needed:
+        while self._pieces and self._pieces[0].seq <= needed and (self._size > KEPT or len(self._pieces) > PIECES):
             gone = self._pieces.popleft()
             self._size -= len(gone.text)
             self.dropped += len(gone.text)
@@ -242,8 +262,11 @@ class Call:
 class Calls:
     """All calls of a server. *most* of them run at a time."""
 
-    def __init__(self, kernels: Kernels, *, most: int) -> None:
+    def __init__(
+        self, kernels: Kernels, *, most: int, started: Callable[[Call], None], ended: Callable[[Call], None]
+    ) -> None:
         self._kernels, self.most = kernels, most
+        self._started, self._ended = started, ended
         self._calls: dict[str, Call] = {}
         self._numbers = count(1)
 
@@ -254,7 +277,7 @@ class Calls:
     async def begin(
         self,
         kernel: Kernel,
-        tool: str,
+        wanted: Wanted,
         person: Person,
         arguments: Mapping[str, object],
         timeout: object = None,
@@ -267,13 +290,13 @@ class Calls:
         """
         if self.running >= self.most:
             raise ApiError(429, "busy", f"{self.most} calls are running at this server; wait until one has ended")
-        call = Call(next(self._numbers), kernel.id, tool, person, followed=followed)
+        call = Call(next(self._numbers), kernel.id, wanted, person, followed=followed)
         self._calls[call.id] = call
-        asked = {"call": call.id, "tool": tool, "arguments": arguments, "caller": person.caller(), "timeout": timeout}
+        asked = {"call": call.id, "tool": call.tool, "arguments": arguments, "timeout": timeout}
         seconds = self._kernels.seconds
         try:
             call.link = await self._kernels.link(kernel)
-            await call.link.call(asked, self._listener(call), self._ender(call))
+            await call.link.call({**asked, "caller": person.caller()}, self._listener(call), self._ender(call))
             # No word, but an answer to another question: it waits for its turn.
             if not await call.begun(seconds) and not await call.link.answers(seconds):
                 call.cancel()
@@ -287,6 +310,10 @@ class Calls:
                 call.failed(error if isinstance(error, ApiError) else kernel_ended())
             del self._calls[call.id]
             raise
+        call.announced = True
+        self._started(call)
+        if call.ended:
+            self._ended(call)
         return call
 
     def find(self, kernel: Kernel, call_id: str, person: Person) -> Call:
@@ -307,16 +334,21 @@ class Calls:
         def heard(reply: Event, parts: Sequence[Any]) -> None:
             call.heard(reply, parts)
             if call.ended:
-                self._remember()
+                self._over(call)
 
         return heard
 
     def _ender(self, call: Call) -> Any:
         def failed(error: ApiError) -> None:
             call.failed(error)
-            self._remember()
+            self._over(call)
 
         return failed
+
+    def _over(self, call: Call) -> None:
+        self._remember()
+        if call.announced:
+            self._ended(call)
 
     def _remember(self) -> None:
         """Forgets the oldest."""
@@ -329,7 +361,7 @@ class Calls:
 
 
 def _may_see(call: Call, person: Person) -> bool:
-    return call.person.name == person.name or person.sees_all_calls
+    return call.person.name == person.name or person.sees_all
 
 
 def _short(value: object) -> object:

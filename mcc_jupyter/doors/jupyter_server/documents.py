@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from jupyter_server.auth.decorator import authorized
 from tornado import web
 
 from ... import __version__
+from ...core.errors import ArgumentError
 from .base import Handler
 from .errors import ApiError
 from .looking import RESOURCE
 from .openapi import document
+from .paging import limit_of
 
-POLICY = "mcc_jupyter:policy"
+POLICY, AUDIT = "mcc_jupyter:policy", "mcc_jupyter:audit"
 
 
 class PolicyHandler(Handler):
@@ -21,6 +25,25 @@ class PolicyHandler(Handler):
     @authorized(action="read", resource=POLICY)
     async def get(self) -> None:
         await self.answer({"policy": None})
+
+
+class AuditHandler(Handler):
+    auth_resource = AUDIT
+
+    @web.authenticated
+    @authorized(action="read", resource=AUDIT)
+    async def get(self) -> None:
+        limit, cursor = limit_of(self.query("limit")), self.query("cursor")
+        audit, person = self.services.ledger.audit, self.person
+        if audit is None:
+            await self.answer({"kept": False, "entries": [], "next_cursor": None})
+            return
+        try:
+            found = await asyncio.to_thread(audit.read, limit, cursor)
+        except ArgumentError:
+            raise ApiError(422, "argument", "cursor: must be a cursor that a page before gave") from None
+        entries = [entry for entry in found.entries if person.sees_all or entry.get("who") == person.name]
+        await self.answer({"kept": True, "entries": entries, "next_cursor": found.cursor})
 
 
 class OpenApiHandler(Handler):

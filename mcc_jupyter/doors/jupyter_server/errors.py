@@ -22,7 +22,7 @@ _STATUSES = {
     kind.code: kind.http_status
     for kind in vars(errors).values()
     if isinstance(kind, type) and issubclass(kind, errors.MccError)
-} | {"busy": 429}
+}
 
 
 class ApiError(web.HTTPError):
@@ -61,3 +61,7 @@ def kernel_ended() -> ApiError:
 def no_answer(seconds: float) -> ApiError:
     text = f"the kernel did not answer in {seconds:g} s; it may be busy in code that cannot be interrupted, try again"
     return ApiError(504, "no-answer", text)
+
+
+def not_understood() -> ApiError:
+    return ApiError(502, "not-understood", "the kernel's answer is none that this server understands; update both")

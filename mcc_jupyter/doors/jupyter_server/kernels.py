@@ -17,12 +17,13 @@ from typing import Any
 
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from jupyter_core.utils import ensure_async
+from jupyter_server.gateway.managers import GatewayKernelManager
 
 from ... import __version__
 from ...core.manifest import is_manifest
-from .errors import ApiError, unknown_kernel
+from .errors import ApiError, not_understood, unknown_kernel
 from .link import Link
-from .mirror import Mirrors, Told
+from .mirror import Mirror, Mirrors
 
 OLDEST = "0.1.0"
 """The oldest mcc_jupyter in a kernel that this server understands."""
@@ -68,7 +69,7 @@ class Kernels:
             raise unknown_kernel()
         return kernel
 
-    async def manifest(self, kernel: Kernel) -> Told | None:
+    async def manifest(self, kernel: Kernel) -> Mirror | None:
         """What the kernel says of itself; None if mcc_jupyter is not loaded in it.
 
         Raises ``ApiError``: 409 for a kernel that does not run, 422 for one of a version that does not fit, 504.
@@ -78,8 +79,8 @@ class Kernels:
             reply, _ = await (await self.link(kernel)).ask(self.seconds, "tools")
             content = reply.get("manifest")
             if not isinstance(content, dict) or not is_manifest({"revision": 0, **content}):
-                raise ApiError(502, "not-understood", "the kernel's answer is none that this server understands")
-            manifest: Told | None = Told(content)
+                raise not_understood()
+            manifest: Mirror | None = Mirror(content)
         else:
             name = Path(kernel.manager.connection_file).name
             manifest = await asyncio.to_thread(self._mirrors.read, self._folder / name)
@@ -87,12 +88,20 @@ class Kernels:
             check_version(manifest)
         return manifest
 
-    async def loaded(self, kernel: Kernel) -> Told:
+    async def loaded(self, kernel: Kernel) -> Mirror:
         """As ``manifest``; a kernel without mcc_jupyter is an error too, 409."""
         manifest = await self.manifest(kernel)
         if manifest is None:
             raise ApiError(409, "not-loaded", "mcc_jupyter is not loaded in this kernel; run %load_ext mcc_jupyter")
         return manifest
+
+    async def speaks(self, kernel_id: str) -> bool:
+        """Whether mcc_jupyter is loaded in the kernel, in a version that this server understands."""
+        kernel = self._kernel(kernel_id)
+        try:
+            return kernel is not None and await self.manifest(kernel) is not None
+        except ApiError:
+            return False
 
     async def link(self, kernel: Kernel) -> Link:
         """The conversation with the kernel's present process."""
@@ -100,6 +109,7 @@ class Kernels:
         if link is not None and link.current:
             return link
         self._links[kernel.id] = fresh = Link(kernel.manager, remote=kernel.remote)
+        await self.forget_the_gone()
         if link is not None:
             await link.close()
         return fresh
@@ -146,8 +156,7 @@ class Kernels:
             manager = self._manager.get_kernel(kernel_id)
         except KeyError:  # it was shut down meanwhile
             return None
-        provisioner = getattr(manager, "provisioner", None)
-        return Kernel(kernel_id, manager, provisioner is not None and not isinstance(provisioner, LocalProvisioner))
+        return Kernel(kernel_id, manager, _is_remote(manager))
 
     async def _running(self, kernel: Kernel) -> None:
         if kernel.state == "dead":
@@ -158,11 +167,19 @@ class Kernels:
             raise _dead()
 
 
+def _is_remote(manager: Any) -> bool:
+    """Whether the kernel may be on another machine. One that is only being started has no provisioner yet."""
+    if isinstance(manager, GatewayKernelManager):
+        return True
+    provisioner = getattr(manager, "provisioner", None)
+    return provisioner is not None and not isinstance(provisioner, LocalProvisioner)
+
+
 def _dead() -> ApiError:
     return ApiError(409, "kernel-dead", "the kernel is dead; restart it")
 
 
-def check_version(manifest: Told) -> None:
+def check_version(manifest: Mirror) -> None:
     """Raises ``ApiError`` (422) for a kernel whose package this server does not understand (SPEC 13.1)."""
     if _version(manifest.package) < _version(OLDEST):
         where = f"the kernel has mcc_jupyter {_told(manifest.package)}, too old for the server's {__version__}"

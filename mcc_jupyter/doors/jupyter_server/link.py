@@ -17,7 +17,7 @@ from typing import Any
 
 from jupyter_core.utils import ensure_async
 
-from .errors import ApiError, kernel_ended, no_answer, of_kernel
+from .errors import ApiError, kernel_ended, no_answer, not_understood, of_kernel
 
 REQUEST, REPLY = "mcc_request", "mcc_reply"
 VERSION = 1
@@ -160,9 +160,10 @@ class Link:
 
     def _put(self, message: dict[str, Any]) -> None:
         if self._remote:
-            self._client.control_channel.send(message)
+            # A gateway takes a message that names no channel for one of the shell's.
+            self._client.control_channel.send({**message, "channel": "control"})
             return
-        # The channel's own ``send`` uses the socket behind asyncio's back, and a reply that comes meanwhile is not seen.
+        # The channel's own ``send`` uses the socket behind asyncio's back: a reply that comes meanwhile is not seen.
         parts = self._client.session.serialize(message)
         sending = self._client.control_channel.socket.send_multipart([*parts, *message.get("buffers", ())])
         sending.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -200,7 +201,7 @@ class Link:
                 try:
                     listener[0](content, message.get("buffers") or ())
                 except (TypeError, ValueError):  # of a form that no version of the package gives
-                    listener[1](ApiError(502, "not-understood", "the kernel's answer is none that this server understands"))
+                    listener[1](not_understood())
             await asyncio.sleep(0)  # a flood of one kernel leaves the loop to others
 
     async def _next(self) -> dict[str, Any] | None:

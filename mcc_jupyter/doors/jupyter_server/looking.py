@@ -16,19 +16,19 @@ from ...core.report_json import read_report
 from .base import Handler
 from .errors import ApiError, unknown_tool
 from .kernels import Kernel
-from .mirror import Told
+from .mirror import Mirror
 from .paging import limit_of, page
 from .people import Person
 
 RESOURCE = "mcc_jupyter:tools"
 
 
-def tools_of(manifest: Told | None, person: Person) -> list[Mapping[str, object]]:
+def tools_of(manifest: Mirror | None, person: Person) -> list[Mapping[str, object]]:
     """The tools of a kernel that *person* may use."""
     return [tool for tool in manifest.tools if person.may_use(tool)] if manifest is not None else []
 
 
-def find_tool(manifest: Told | None, name: str, person: Person) -> Mapping[str, object]:
+def find_tool(manifest: Mirror | None, name: str, person: Person) -> Mapping[str, object]:
     """By key, or by name where one tool alone has it. Raises ``ApiError`` 404."""
     tools = tools_of(manifest, person)
     found = [tool for tool in tools if tool.get("key") == name] or [tool for tool in tools if tool.get("name") == name]
@@ -37,7 +37,7 @@ def find_tool(manifest: Told | None, name: str, person: Person) -> Mapping[str, 
     return found[0]
 
 
-def tag_of(manifest: Told | None, person: Person, *more: object) -> str | None:
+def tag_of(manifest: Mirror | None, person: Person, *more: object) -> str | None:
     """What an answer depends on: the manifest's revision, who asks, and what for."""
     state = manifest.mark if manifest is not None else "not loaded"
     if state is None:

@@ -1,4 +1,4 @@
-"""What a kernel says of itself, from its file or its answer → ``Told``, which handlers read (SPEC 13.2).
+"""What a kernel says of itself, from its file or its answer → ``Mirror``, which handlers read (SPEC 13.2).
 
 A file is parsed again only when it has changed, and believed only while the process that wrote it lives.
 """
@@ -18,7 +18,7 @@ from ...runtime.marks import start_mark
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Mirror:
     """A manifest: names, reports and schemas; no value."""
 
     content: Mapping[str, Any] = field(repr=False)
@@ -40,6 +40,11 @@ class Told:
         return self.content.get("pid"), self.content.get("started"), self.revision
 
     @property
+    def workspace(self) -> str | None:
+        found = self.content.get("workspace")
+        return found if isinstance(found, str) else None
+
+    @property
     def tools(self) -> list[Mapping[str, Any]]:
         return list(self.content["tools"])
 
@@ -53,9 +58,9 @@ class Mirrors:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: dict[Path, tuple[tuple[int, int, int], Told]] = {}
+        self._known: dict[Path, tuple[tuple[int, int, int], Mirror]] = {}
 
-    def read(self, path: Path) -> Told | None:
+    def read(self, path: Path) -> Mirror | None:
         """What the kernel with this file says; None if there is no file of a living process."""
         mark = None
         with suppress(OSError):
@@ -70,9 +75,9 @@ class Mirrors:
             if found is None or mark is None:
                 self._known.pop(path, None)
             else:
-                self._known[path] = mark, Told(found.content)
-        return None if found is None else Told(found.content)
+                self._known[path] = mark, Mirror(found.content)
+        return None if found is None else Mirror(found.content)
 
 
-def _lives(told: Told) -> bool:
+def _lives(told: Mirror) -> bool:
     return bool(start_mark(int(told.content["pid"])) == told.content["started"])

@@ -38,7 +38,8 @@ class Person:
         return may_call(named, None if self.groups is None else frozenset(self.groups))
 
     @property
-    def sees_all_calls(self) -> bool:
+    def sees_all(self) -> bool:
+        """Whether other users' calls and workspaces are shown: an operator."""
         return self.groups is not None and "admin" in self.groups
 
     def caller(self) -> dict[str, object]:

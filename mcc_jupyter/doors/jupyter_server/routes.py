@@ -9,14 +9,14 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from . import calling, documents, looking
+from . import calling, documents, looking, notebooks
 from .openapi import BASE, PAGED, Operation, Query
 
 if TYPE_CHECKING:
     from tornado.web import RequestHandler
 
 _TOOLS, _CALLS = looking.RESOURCE, calling.RESOURCE
-_POLICY = documents.POLICY
+_POLICY, _WORKSPACES = documents.POLICY, notebooks.RESOURCE
 _KERNEL = "/kernels/{kernel_id}"
 _ASKED = (404, 409, 422, 502, 504)
 """What may be wrong with a kernel that is asked for its manifest."""
@@ -122,7 +122,61 @@ TABLE: tuple[tuple[type[RequestHandler], tuple[Operation, ...]], ...] = (
             ),
         ),
     ),
+    (
+        notebooks.WorkspacesHandler,
+        (
+            _get("/workspaces", _WORKSPACES, "Your workspaces.", "Workspaces", 422, query=PAGED),
+            Operation(
+                "post",
+                "/workspaces",
+                _WORKSPACES,
+                "write",
+                "Create a notebook's workspace. 200: it was there.",
+                {200: "Workspace", 201: "Workspace"},
+                (409, 415, 422),
+                body="NewWorkspace",
+            ),
+        ),
+    ),
+    (
+        notebooks.OneWorkspaceHandler,
+        (
+            _get("/workspaces/{workspace_id}", _WORKSPACES, "One workspace.", "Workspace", 404),
+            Operation(
+                "patch",
+                "/workspaces/{workspace_id}",
+                _WORKSPACES,
+                "write",
+                "Nothing, for an empty environment; any other is 422.",
+                {200: "Workspace"},
+                (404, 415, 422),
+                body="WorkspaceChange",
+            ),
+            Operation(
+                "delete",
+                "/workspaces/{workspace_id}",
+                _WORKSPACES,
+                "write",
+                "Forget a workspace and its environment. Kernels that have it keep it to their end.",
+                {204: None},
+                (404,),
+            ),
+        ),
+    ),
     (documents.PolicyHandler, (_get("/policy", _POLICY, "The operator's policy file, if there is one.", "Policy"),)),
+    (
+        documents.AuditHandler,
+        (
+            _get(
+                "/audit",
+                documents.AUDIT,
+                "Calls that came over HTTP, the newest first: yours, or everybody's for the group admin.",
+                "Audit",
+                422,
+                query=PAGED,
+            ),
+        ),
+    ),
     (documents.OpenApiHandler, (_get("/openapi.json", _TOOLS, "This document.", "OpenApi"),)),
 )
 

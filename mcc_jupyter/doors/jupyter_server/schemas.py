@@ -105,7 +105,13 @@ SCHEMAS: dict[str, Schema] = {
         "description": "Tools by names, with one mark each: docs/report-v1.schema.json.",
         "properties": {"schema": {"const": "mcc.matrix"}, "version": {"const": 1}},
     },
-    "SessionKey": _object({"key": _TEXT, "type": _TEXT, "size": _COUNT}),
+    "SessionKey": _object(
+        {
+            "key": _TEXT,
+            "type": _TEXT,
+            "size": {"type": ["integer", "null"], "minimum": 0, "description": "null for what is no entry of yours."},
+        }
+    ),
     "Session": _page("session", ref("SessionKey"), loaded=_FLAG, revision=_COUNT),
     "NewCall": _object(
         {"tool": {**_TEXT, "description": "Its key, or its name where one tool alone has it."}},
@@ -159,6 +165,34 @@ SCHEMAS: dict[str, Schema] = {
             _object({"event": {"const": "error"}, "code": _TEXT, "message": _TEXT}),
         ],
     },
+    "NewWorkspace": _object(
+        {"path": {**_TEXT, "minLength": 1, "description": "The notebook's, as Jupyter's contents API names it."}},
+        {"environment": ref("Environment")},
+        closed=True,
+    ),
+    "WorkspaceChange": _object({}, {"environment": ref("Environment")}, closed=True),
+    "Environment": {
+        "type": ["object", "null"],
+        "description": "Names and texts for the process environment of the notebook's kernels.",
+        "additionalProperties": _TEXT,
+        "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
+        "maxProperties": 256,
+    },
+    "Workspace": _object(
+        {
+            "id": _TEXT,
+            "path": _TEXT,
+            "owner": _TEXT_OR_NULL,
+            "names": {**_TEXTS, "description": "Of the session environment; never a value."},
+            "kernels": {**_TEXTS, "description": "The ids of its kernels that run and that you may see."},
+        }
+    ),
+    "Workspaces": _page("workspaces", ref("Workspace")),
+    "Audit": _page("entries", ref("AuditEntry"), kept={**_FLAG, "description": "Whether a log is kept at all."}),
+    "AuditEntry": _object(
+        {"v": {"const": 1}, "time": _TEXT, "who": _TEXT, "tool": _TEXT, "door": _TEXT, "outcome": _TEXT},
+        {**dict.fromkeys(("key", "call", "kernel", "workspace", "reason"), _TEXT_OR_NULL), "names": _TEXTS},
+    ),
     "OpenApi": {"type": "object"},
     "Policy": _object({"policy": _POLICY}),
 }

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 from typing import Any
 
 import pytest
-from jupyter_server.auth.authorizer import Authorizer
-from jupyter_server.auth.identity import IdentityProvider, User
+from jupyter_server.auth.authorizer import AllowAllAuthorizer, Authorizer
+from jupyter_server.auth.identity import IdentityProvider, PasswordIdentityProvider, User
 
 from mcc_jupyter.doors.jupyter_server.base import verbs
 from mcc_jupyter.doors.jupyter_server.openapi import Operation
+from mcc_jupyter.doors.jupyter_server.people import People
 from mcc_jupyter.doors.jupyter_server.routes import OPERATIONS, TABLE, routes
+from mcc_jupyter.runtime.identity import local_user
 from tests.doors.jupyter_server.servers import Server, tool
 
 NOBODY = "11111111-2222-4333-8444-555555555555"
@@ -109,6 +112,11 @@ async def test_a_browser_that_changes_something_needs_its_xsrf_token(operation: 
     without = await server.ask(operation.verb.upper(), concrete(operation), {"tool": "x"}, token=False, headers={"Cookie": _cookie(cookies)})
 
     assert (without.status, without.document["code"]) == (403, "forbidden")
+
+    cookies["_xsrf"] = "abcdef0123456789"
+    with_it = await server.ask(operation.verb.upper(), concrete(operation), {}, token=False, headers={"Cookie": _cookie(cookies), "X-XSRFToken": cookies["_xsrf"]})
+
+    assert with_it.status in (404, 422)  # what is asked for is not there, or incomplete
 
 
 async def test_another_site_is_answered_nothing(server: Server) -> None:
@@ -228,6 +236,34 @@ async def test_whoever_may_do_everything_has_all_groups_where_none_are_configure
 
     assert answer.document["user"]["groups"] is None
     assert answer.document["user"]["groups_from"] == "unrestricted"
+
+
+@dataclasses.dataclass
+class HubUser(User):
+    """As JupyterHub's extension of the server makes one."""
+
+    hub_user: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@pytest.mark.parametrize(
+    ("configured", "model", "provider", "authorizer", "expected"),
+    [
+        (None, {"groups": ["ops"]}, Named, Mine, ("ann", ("ops",), "hub")),
+        (None, {"groups": []}, Named, AllowAllAuthorizer, ("ann", (), "hub")),
+        ({"ann": ["dev"]}, {"groups": ["ops"]}, Named, Mine, ("ann", ("dev",), "configuration")),
+        ({"ann": ["dev"], "*": ["all", "dev"]}, {}, Named, Mine, ("ann", ("dev", "all"), "configuration")),
+        ({"bob": ["dev"]}, {}, Named, AllowAllAuthorizer, ("ann", (), "configuration")),
+        ({}, {}, Named, AllowAllAuthorizer, ("ann", (), "configuration")),
+        (None, {}, Named, AllowAllAuthorizer, ("ann", None, "unrestricted")),
+        (None, {}, Named, Mine, ("ann", (), "none")),
+        (None, {}, IdentityProvider, AllowAllAuthorizer, (local_user(), None, "unrestricted")),
+        ({local_user(): ["dev"]}, {}, PasswordIdentityProvider, Mine, (local_user(), ("dev",), "configuration")),
+    ],
+)
+def test_groups_come_from_the_configuration_else_from_the_hub(configured: Any, model: Any, provider: Any, authorizer: Any, expected: Any) -> None:
+    found = People(configured, provider(), authorizer()).person(HubUser("ann", hub_user=model))
+
+    assert (found.name, found.groups, found.source) == expected
 
 
 def test_every_route_answers_below_the_base_url() -> None:

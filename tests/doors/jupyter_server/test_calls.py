@@ -216,7 +216,7 @@ async def test_a_slow_client_slows_the_tool_and_no_memory_grows(server: Server) 
 
 class _Anybody:
     name = ""
-    sees_all_calls = True
+    sees_all = True
 
 
 async def _kernel(server: Server, kernel: str) -> Any:
