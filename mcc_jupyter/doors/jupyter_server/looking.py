@@ -46,7 +46,7 @@ def tag_of(manifest: Mirror | None, person: Person, *more: object) -> str | None
     return f'W/"{hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]}"'
 
 
-def told(kernel: Kernel, manifest: Told | None, person: Person) -> dict[str, object]:
+def told(kernel: Kernel, manifest: Mirror | None, person: Person) -> dict[str, object]:
     """A kernel as *person* sees it."""
     known = {"id": kernel.id, "state": kernel.state, "remote": kernel.remote, "loaded": manifest is not None}
     if manifest is None:
