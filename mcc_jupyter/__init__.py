@@ -1,7 +1,8 @@
 """Tools declared in notebook cells, each run as its own process with exactly the environment it declared.
 
 ``%load_ext mcc_jupyter`` brings the magics; ``import mcc_jupyter as mcc`` the same verbs for Python:
-``mcc.tools.NAME(...)``, ``mcc.call``, ``mcc.acall``, ``mcc.map``, ``mcc.session`` and the decorator ``mcc.tool``.
+``mcc.tools.NAME(...)``, ``mcc.call``, ``mcc.acall``, ``mcc.map``, ``mcc.diff``, ``mcc.session`` and the decorator
+``mcc.tool``; ``mcc.policy()``, ``mcc.use()`` and ``mcc.skills()`` where an operator's policy file holds.
 
 Every name is loaded when it is first used: importing this package loads no third-party module.
 """
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
         UnknownTool,
     )
     from .core.outcome import Outcome
-    from .doors.python import acall, call, load, map, report, session, tool, tools
+    from .doors.python import acall, call, diff, load, map, policy, report, session, skills, tool, tools, use
 
 __version__ = "0.1.0"
 
@@ -38,7 +39,7 @@ _ERRORS = (
     "ToolUnavailable",
     "UnknownTool",
 )
-_VERBS = ("acall", "call", "load", "map", "report", "session", "tool", "tools")
+_VERBS = ("acall", "call", "diff", "load", "map", "policy", "report", "session", "skills", "tool", "tools", "use")
 
 __all__ = [
     "ArgumentError",
@@ -53,12 +54,16 @@ __all__ = [
     "__version__",
     "acall",
     "call",
+    "diff",
     "load",
     "map",
+    "policy",
     "report",
     "session",
+    "skills",
     "tool",
     "tools",
+    "use",
 ]
 
 

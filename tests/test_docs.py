@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mcc_jupyter.core import declare, errors, names
+from mcc_jupyter.core import authority_reading, declare, errors, mcp_table, names
 from mcc_jupyter.core.call_line import parse_call
 from mcc_jupyter.core.fields import LIMITS
 from mcc_jupyter.core.params import KEYS as PARAM_KEYS
@@ -144,3 +144,13 @@ def test_what_is_not_supported_is_said() -> None:
     text = (REPOSITORY / "docs" / "not-covered.md").read_text(encoding="utf-8")
 
     assert [field for field in declare.UNSUPPORTED if f"`{field}`" not in text] == []
+
+
+def test_every_key_of_a_policy_file_stands_in_its_page_s_tables() -> None:
+    text = (REPOSITORY / "docs" / "policy.md").read_text(encoding="utf-8")
+    keys = {*authority_reading.TOP, *authority_reading.POLICY_FIELDS, *mcp_table.KEYS, "includes", "tools", "skills", "profiles", "users", "groups", "allow", "deny"}
+
+    assert [key for key in sorted(keys) if f"`{key}`" not in text and f"[{key}" not in text] == []
+    assert all(f"`{runtime}`" in text for runtime in mcp_table.NEEDS)
+    assert all(f"`{transport}`" in text for transport in mcp_table.TRANSPORTS)
+    assert [key for key in authority_reading.GRANTING if key != "name" and f"`{key}`" not in text] == []

@@ -163,6 +163,7 @@ class World:
             "%mcc_env keeps --all",
             "%mcc_session list",
             "%mcc_probe by_pattern",
+            "%mcc_diff",
             REPRS,
         ]
 

@@ -1,4 +1,4 @@
-"""What happens before a process: resolving (N8), env files (N9), loading the extension (N10), finding a tool (N14)."""
+"""What happens before a process: resolving (N8), env files (N9), loading the extension (N10), many tools (N14)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ..harness import Figure, Goal, Way, Ways
 from .common import FLOOR, REPOSITORY, add, toolbox
@@ -98,7 +100,112 @@ def n14() -> Iterator[tuple[Ways, tuple[Figure, ...]]]:
         yield ways, (Figure("10,000 tools: the larger of list and overview in the notebook", largest, 64, " KB"),)
 
 
+def _team(tools: int) -> dict[str, object]:
+    """A policy file's content: *tools* commands, a tenth as many profiles that include each other, a workspace each."""
+    profiles = tools // 10
+    return {
+        "tools": {
+            f"tool_{at}": {
+                "exec": f"report --part {at} {{{{ day | quote }}}}",
+                "params": [{"name": "day", "description": "which day"}],
+                "required_env": [f"KEY_{at}", f"SHARED_{at % 20}"],
+                "optional_env": [f"TEAM_{at}"],
+                "env": {"LEVEL": "info"},
+                "skills": [f"skill_{at}"],
+            }
+            for at in range(tools)
+        },
+        "profiles": {
+            f"profile_{at}": {
+                "includes": [f"profile_{at - 1}"] if at else [],
+                "tools": [f"tool_{number}" for number in range(at * 10, min(tools, at * 10 + 20))],
+                "skills": [f"plain_{at}"],
+            }
+            for at in range(profiles)
+        },
+        "workspaces": {f"team_{at}/**/*.ipynb": {"profiles": [f"profile_{at}"]} for at in range(profiles)},
+        "grants": {"allow": ["AWS_*"], "deny": ["AWS_SECRET*"]},
+    }
+
+
+def _read(document: dict[str, object], place: Any) -> Any:
+    from mcc_jupyter.core.authority import Authority
+    from mcc_jupyter.core.authority_reading import read_policy
+
+    found = read_policy(document, place)
+    if not isinstance(found, Authority):
+        raise RuntimeError(f"the policy of this benchmark is wrong: {found[0]}")
+    return found
+
+
+def _place(tools: int) -> Any:
+    from mcc_jupyter.core.declare import Place
+    from mcc_jupyter.core.tool import DEFAULT_FLOOR, Origin
+
+    names = [*(f"KEY_{at}" for at in range(tools)), *(f"SHARED_{at}" for at in range(20))]
+    parent = {**FLOOR, **dict.fromkeys(names, "made up")}
+    return Place(parent, DEFAULT_FLOOR, "/srv/team", "/tmp", Origin("policy", "mcc.toml"))
+
+
+@contextmanager
+def n14_load() -> Iterator[Ways]:
+    """Reading a policy file of 500 tools, and declaring the same tools in a notebook."""
+    from mcc_jupyter.core.declare import declare
+
+    document, place = _team(500), _place(500)
+    tables: Any = document["tools"]
+    plain = [{"name": name, **table} for name, table in tables.items()]
+    for table in plain:
+        del table["skills"]
+
+    def declared() -> object:
+        found = declare(plain, place)
+        if found.problems or len(found.tools) != 500:
+            raise RuntimeError("the tools of this benchmark are wrong")
+        return found
+
+    yield {"policy": Way(lambda: _read(document, place)), "cells": Way(declared)}
+
+
+@contextmanager
+def n14_resolve() -> Iterator[Ways]:
+    """What a workspace with 500 tools may use, and all of it resolved; against resolving alone."""
+    from mcc_jupyter.core.authority import Workspace, access
+    from mcc_jupyter.core.policy import resolve
+
+    place = _place(500)
+    authority = _read(_team(500), place)
+    tools = [item.tool for item in authority.tools.values()]
+    workspace = Workspace(path="/srv/team/team_49/reports/a.ipynb")
+
+    def resolved(listed: list[Any]) -> None:
+        found = [resolve(tool, parent=place.parent, floor=place.floor) for tool in listed]
+        if len(found) != 500 or not all(resolution.available for resolution in found):
+            raise RuntimeError("a tool of this benchmark is unavailable")
+
+    def governed() -> None:
+        granted = access(authority, workspace, user="ana", groups=frozenset())
+        resolved([authority.tools[name].tool for name in granted.tools])
+
+    yield {"policy": Way(governed), "resolve": Way(lambda: resolved(tools))}
+
+
+@contextmanager
+def n14_growth() -> Iterator[Ways]:
+    """Ten times as many tools and profiles: what one of them takes."""
+    many, few = _team(2_500), _team(250)
+
+    def each(document: dict[str, object], tools: int) -> float:
+        place = _place(tools)
+        begin = time.perf_counter()
+        _read(document, place)
+        return (time.perf_counter() - begin) / tools
+
+    yield {"of 2,500": Way(lambda: each(many, 2_500)), "of 250": Way(lambda: each(few, 250))}
+
+
 _FILE = "dotenv of 1,000 lines"
+_POLICY = "policy of 500 tools, 50 profiles"
 
 GOALS = (
     Goal("N8", "resolve 10,000 variables, 10 patterns, parent unchanged / a dict copy", 3, n8),
@@ -106,4 +213,7 @@ GOALS = (
     Goal("N9", f"{_FILE}, read again / read first", 0.01, lambda: n9(again=True)),
     Goal("N10", "%load_ext mcc_jupyter / import json in a bare Python", 0.5, n10),
     Goal("N14", "10,000 tools: finding one / dict.get", 2, n14),
+    Goal("N14", f"{_POLICY}: reading it / declaring the same tools in a cell", 1.3, n14_load, most=20),
+    Goal("N14", f"{_POLICY}: access and resolving all / resolving all", 1.1, n14_resolve, most=60),
+    Goal("N14", "reading a policy, a tool: of 2,500 tools / of 250 tools", 1.3, n14_growth, most=5, warm_up=False),
 )

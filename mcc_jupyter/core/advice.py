@@ -15,9 +15,20 @@ from .tool import Grant
 REACH, CUTOFF = 5, 0.8
 """``LINEAR_KEY`` is near ``LINEAR_API_KEY``; ``WEATHER_API_KEY`` is another credential."""
 
+_AT_START = "set {} in the environment that the kernel is started with, and restart it"
 
-def missing(grant: Grant, parent: Mapping[str, str], *, refers: tuple[str, ...] = (), empty_in: str = "") -> str:
+
+def missing(
+    grant: Grant,
+    parent: Mapping[str, str],
+    *,
+    refers: tuple[str, ...] = (),
+    empty_in: str = "",
+    at_start: bool = False,
+) -> str:
     """What to do where a required name has no value.
+
+    *at_start*: the tool is an operator's, and sees what the kernel was started with (SPEC 9.3).
 
     *refers*: the declaration's own ``env`` gives it, from these names that are not set. *empty_in*: the field that
     gives it and holds no text.
@@ -27,9 +38,13 @@ def missing(grant: Grant, parent: Mapping[str, str], *, refers: tuple[str, ...] 
     if refers:
         listed = ", ".join(refers)
         nearest = _nearest(refers[0], parent)
+        if at_start:
+            return f"{grant.child}: {_AT_START.format(listed)}{nearest}"
         return f"{grant.child}: set {listed} before the kernel starts or with %env, and declare the tool again{nearest}"
     if empty_in:
         return f"{grant.child}: {empty_in} gives it without a value; write one there"
+    if at_start:
+        return f"{grant.parent}: {_AT_START.format('it')}{_nearest(grant.parent, parent)}"
     instead = "it" if grant.child == grant.parent else grant.child
     todo = f"set it before the kernel starts or with %env, or give {instead} in an env_file"
     return f"{grant.parent}: {todo}{_nearest(grant.parent, parent)}"

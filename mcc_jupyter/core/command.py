@@ -18,10 +18,21 @@ from .context import encode, encode_bytes
 from .curl_config import LONGEST_LINE, TooLong, config
 from .errors import ArgumentError, ToolUnavailable
 from .names import is_known_not_secret
-from .policy import command_references
 from .resolution import Binding, Context, Resolution, Source
 from .secret_files import file_secrets
-from .tool import MISSING, Argv, Curl, Function, Limits, Reference, Shell, Text, Tool
+from .tool import (
+    MISSING,
+    Argv,
+    Curl,
+    Function,
+    Limits,
+    NoProcess,
+    Reference,
+    Shell,
+    Text,
+    Tool,
+    command_references,
+)
 from .values import VARIABLE_LIMIT
 
 PAYLOAD = "/dev/fd/9"
@@ -111,6 +122,8 @@ def plan(
     elif isinstance(body, Argv):
         lookup = _Lookup(tool, resolution.bindings, argv=True)
         request = replace(base, argv=tuple(_render(tool, "exec", item, arguments, lookup) for item in body.templates))
+    elif isinstance(body, NoProcess):
+        raise _nothing_to_run(tool, body)
     elif isinstance(body, Curl):
         request, notes = _curl_request(tool, body, base, arguments, resolution.bindings)
     else:
@@ -143,14 +156,14 @@ def introspection(
     return Plan(request, secrets(first, resolution))
 
 
-def probe(
-    tool: Tool, resolution: Resolution, *, context: Context, runner: str, interpreter: str, room: int
-) -> Plan:
+def probe(tool: Tool, resolution: Resolution, *, context: Context, runner: str, interpreter: str, room: int) -> Plan:
     """A child with exactly this environment that answers with the names it received (SPEC 11.3).
 
     A function's names are read as its call would see them. For the other kinds the child is an interpreter that looks
     at no variable itself (``-I -S``), so that what it reports is what a shell would be started with.
     """
+    if isinstance(tool.body, NoProcess):
+        raise _nothing_to_run(tool, tool.body)
     environ = resolution.environ()
     check_sizes(tool, environ, room)
     base = _base(tool, resolution, environ, context)
@@ -212,6 +225,11 @@ def check_sizes(tool: Tool, environ: Mapping[str, str], room: int) -> None:
             f"its {len(sizes):,} variables have {total:,} bytes and a process may have {room:,}; "
             f"the largest is {name} with {sizes[name]:,}",
         )
+
+
+def _nothing_to_run(tool: Tool, body: NoProcess) -> ToolUnavailable:
+    text = f'Tool {tool.name!r} runs nothing here; the type "{body.type}" only grants names and skills'
+    return ToolUnavailable(text, tool=tool.name, reasons=("invalid",))
 
 
 def _too_large(tool: Tool, text: str) -> NoReturn:
@@ -301,9 +319,7 @@ def _hidden_parameters(tool: Tool, templates: tuple[str, ...]) -> Iterator[str]:
     return (name for template in templates if hidden for name in undefined_names(template) if name in hidden)
 
 
-def _function_request(
-    tool: Tool, base: Request, frame: Mapping[str, object], runner: str, interpreter: str
-) -> Request:
+def _function_request(tool: Tool, base: Request, frame: Mapping[str, object], runner: str, interpreter: str) -> Request:
     # PYTHONPATH travels in the frame: the interpreter must not see it before the script has its modules (SPEC 4.7).
     environ, path = dict(base.environ), ""
     flags: tuple[str, ...] = ("-I", "-S")

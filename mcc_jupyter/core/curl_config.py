@@ -77,6 +77,15 @@ def config(words: Sequence[str]) -> bytes | None:
     return None if lines is None else b"".join(lines)
 
 
+def options(words: Sequence[str]) -> list[tuple[str, str]] | None:
+    """The options of ``curl WORDS…`` and their values, an address as ``--url``; None where an option is not known."""
+    try:
+        pairs = [line.partition(" ") for line in _lines(iter(words))]
+    except _Unknown:
+        return None
+    return [(option, value[1:-1]) for option, _, value in pairs]
+
+
 class _Unknown(Exception):
     pass
 

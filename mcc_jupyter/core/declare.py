@@ -16,12 +16,13 @@ from typing import Final, TypeVar
 
 from . import bodies
 from . import fields as read
+from .cap import Cap
 from .credentials import looks_like_credential
 from .errors import Problem, near
 from .names import any_of, is_reserved
 from .params import read_params
 from .reading import Node, shown
-from .tool import WARNING, EnvFile, Function, Limits, Origin, Text, Tool
+from .tool import WARNING, EnvFile, Function, Limits, NoProcess, Origin, Text, Tool
 
 KINDS: Final = ("fn", "exec", "curl", "mcp")
 UNSUPPORTED: Final = ("mcp", "secret_env_vars", "egress", "swap")
@@ -52,7 +53,7 @@ _HINTS: Final[Mapping[str, str]] = {
     "files": "write `secret_files`",
 }
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.A)
-_STANDS_IN = {"cell": "notebook", "file": "file", "python": "code"}
+_STANDS_IN = {"cell": "notebook", "file": "file", "python": "code", "policy": "policy file"}
 
 T = TypeVar("T")
 D = TypeVar("D")
@@ -68,6 +69,8 @@ class Place:
     """Absolute: the declaring file's folder, or the kernel's at declaration."""
     home: str | None
     origin: Origin
+    cap: Cap | None = None
+    """What a policy file lets this declaration ask of the parent; None: everything (SPEC 9.3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,14 @@ def declare(document: object, place: Place) -> Declared:
         return _declare_all([root], {}, place)
     root.wrong("expected a tool, a list of tools, or `tools:`")
     return Declared((), tuple(root.problems))
+
+
+def declare_tool(node: Node, place: Place, body: NoProcess | None = None) -> Tool:
+    """The tool that *node* declares. What is wrong is added to the node's problems; with one, the tool may not be used.
+
+    *body*: it runs nothing, so that none of ``fn``, ``exec``, ``curl`` belongs to it.
+    """
+    return _Draft(node, {}, place).tool(body)
 
 
 def _declare_file(root: Node, place: Place) -> Declared:
@@ -148,10 +159,10 @@ class _Draft:
         self._get("env_file", self._env_files, ())
         self._env()
 
-    def tool(self) -> Tool:
-        """The tool; it may only be used while ``problems`` is empty."""
+    def tool(self, nothing: NoProcess | None = None) -> Tool:
+        """The tool; it may only be used while ``problems`` is empty. It runs *nothing* where that is given."""
         kinds = [key for key in KINDS if key in self.fields]
-        if len(kinds) > 1 or not (kinds or self._nearly_a_kind()):
+        if nothing is None and (len(kinds) > 1 or not (kinds or self._nearly_a_kind())):
             self.node.wrong(f"write exactly one of fn, exec, curl; found {' and '.join(kinds) or 'none'}")
         kind = kinds[0] if len(kinds) == 1 else ""
         for key in ("python", "fresh"):
@@ -181,11 +192,16 @@ class _Draft:
             listed="params" in self.fields,
             floor=self.place.floor,
             parent=self.place.parent,
-            provided=lambda name: name in provided or is_reserved(name) or allowed.match(name) is not None,
+            provided=lambda name: (
+                name in provided
+                or is_reserved(name)
+                # A pattern does not provide what the policy file withholds: then the text asks for it by name.
+                or (allowed.match(name) is not None and (self.place.cap is None or self.place.cap.allows(name)))
+            ),
             note=self._note,
             inspect=self._inspect,
         )
-        body: bodies.Body = Function("")
+        body: bodies.Body | NoProcess = nothing or Function("")
         if kind in bodies.READERS:
             body = bodies.READERS[kind](self.fields[kind], scope, stdin)
         tool = Tool(
@@ -216,6 +232,7 @@ class _Draft:
             tool,
             references=tuple(self.substitution.references),
             unresolved=tuple(self.substitution.unresolved),
+            mentioned=tuple(self.substitution.mentioned),
             notes=tuple(dict.fromkeys(self.notes)),
         )
 

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from .names import NAME
 from .reading import Node, positive, shown
-from .references import bake, bake_data
+from .references import bake, bake_data, mentioned
 from .tool import WARNING, Grant, Limits, Reference, Text
 
 Note = Callable[[Node, str], None]
@@ -41,18 +41,20 @@ class Substitution:
         self.parent = parent
         self.references: dict[Reference, None] = {}
         self.unresolved: dict[str, None] = {}
+        self.mentioned: dict[str, None] = {}
 
     def text(self, written: str) -> Text:
         baked = bake(written, self.parent)
-        self._keep(baked.references, baked.unresolved)
+        self._keep(written, baked.references, baked.unresolved)
         return baked
 
     def data(self, value: object) -> tuple[object, tuple[Reference, ...], tuple[str, ...]]:
         found = bake_data(value, self.parent)
-        self._keep(found[1], found[2])
+        self._keep(value, found[1], found[2])
         return found
 
-    def _keep(self, references: tuple[Reference, ...], unresolved: tuple[str, ...]) -> None:
+    def _keep(self, written: object, references: tuple[Reference, ...], unresolved: tuple[str, ...]) -> None:
+        self.mentioned.update(dict.fromkeys(mentioned(written)))
         self.references.update(dict.fromkeys(references))
         self.unresolved.update(dict.fromkeys(unresolved))
 

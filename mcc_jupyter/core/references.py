@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -106,6 +106,22 @@ def bake_data(value: object, parent: Mapping[str, str]) -> tuple[object, tuple[R
         _once(reference for _, references, _ in baked for reference in references),
         _once(name for _, _, unresolved in baked for name in unresolved),
     )
+
+
+def mentioned(value: object) -> Iterator[str]:
+    """Every name that *value* refers to as it is written, also in a default; strings, lists and mappings of them."""
+    if isinstance(value, str):
+        names: list[str] = []
+
+        def build(name: str, _written: str, _default: list[str] | None, _if_empty: bool) -> list[str]:
+            names.append(name)
+            return []
+
+        scan(value, build)
+        yield from names
+    elif isinstance(value, list | Mapping):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from mentioned(item)
 
 
 def _class_of(parts: list[str | _Found]) -> ValueClass:

@@ -44,13 +44,13 @@ def report_text(report: Report) -> str:
         blocks.append(_listed("withheld", report.withheld))
     if report.programs is not None:
         blocks.append(_listed("programs", [f"{name} = {path or 'not found'}" for name, path in report.programs]))
-    return "\n\n".join((*blocks, *_end(report.notes, report.footer)))
+    return "\n\n".join((*blocks, *end(report.notes, report.footer)))
 
 
 def matrix_text(matrix: Matrix) -> str:
     """The matrix under stepped headings: each name stands over a line that leads down to its column."""
     if not matrix.rows:
-        return "\n\n".join(("no tools", *_end((), matrix.footer)))
+        return "\n\n".join(("no tools", *end((), matrix.footer)))
     width = max(len(row.tool) for row in matrix.rows)
     lines = [f"{'':{width}}  {'│ ' * place}┌ {name}" for place, name in enumerate(matrix.names)]
     for row in matrix.rows:
@@ -62,7 +62,7 @@ def matrix_text(matrix: Matrix) -> str:
     blocks.append("\n".join(_wrapped(f"{source}: ", " ".join(names)) for source, names in matrix.common))
     blocks.append("\n".join(_more(matrix.more_names, "name")))
     blocks.append("\n".join((*matrix.notices, *_more(matrix.more_notices, "notice"))))
-    return "\n\n".join((*filter(None, blocks), *_end((), matrix.footer)))
+    return "\n\n".join((*filter(None, blocks), *end((), matrix.footer)))
 
 
 def visible(rows: Sequence[Row]) -> tuple[Sequence[Row], int]:
@@ -150,7 +150,7 @@ def _wrapped(title: str, text: str) -> str:
     )
 
 
-def _end(notes: Iterable[str], footer: Iterable[str]) -> Iterator[str]:
+def end(notes: Iterable[str], footer: Iterable[str]) -> Iterator[str]:
     listed = "\n".join(f"- {note}" for note in notes)
     if listed:
         yield listed
@@ -181,25 +181,25 @@ def report_html(report: Report) -> str:
     head = [f"<strong>{escape(report.tool)}</strong>", _dim(report.kind), state]
     if report.groups not in ((), ("public",)):
         head.append(_dim(f"groups: {', '.join(report.groups)}"))
-    parts = [f'<p style="{_MARGIN}">{"&ensp;".join(head)}</p>', *map(_paragraph, _lead(report))]
+    parts = [f'<p style="{_MARGIN}">{"&ensp;".join(head)}</p>', *map(paragraph, _lead(report))]
     if rows or not common:
         caption = f'<caption style="{_CAPTION}">environment of {escape(report.tool)}</caption>'
         parts.extend((f'<table style="{_TABLE}">{caption}', *_body(rows), "</table>"))
-    parts.extend(_paragraph(f"{source}: {' '.join(names)}") for source, names in common)
-    parts.extend(_paragraph(f"{line}, all in .json()") for line in _more(more, "name"))
+    parts.extend(paragraph(f"{source}: {' '.join(names)}") for source, names in common)
+    parts.extend(paragraph(f"{line}, all in .json()") for line in _more(more, "name"))
     if report.withheld is not None:
-        parts.append(_paragraph(_listed("withheld", report.withheld)))
+        parts.append(paragraph(_listed("withheld", report.withheld)))
     if report.programs is not None:
         parts.append(
-            _paragraph(_listed("programs", [f"{name} = {path or 'not found'}" for name, path in report.programs]))
+            paragraph(_listed("programs", [f"{name} = {path or 'not found'}" for name, path in report.programs]))
         )
-    return _fragment((*parts, *_list(report.notes), *_small(report.footer)))
+    return fragment((*parts, *bullets(report.notes), *small(report.footer)))
 
 
 def matrix_html(matrix: Matrix) -> str:
     """The matrix as an HTML fragment."""
     if not matrix.rows:
-        return _fragment((_paragraph("no tools"), *_small(matrix.footer)))
+        return fragment((paragraph("no tools"), *small(matrix.footer)))
     upright = 'style="writing-mode:vertical-rl;transform:rotate(180deg);font-weight:normal"'
     column = 'th scope="col" style="vertical-align:bottom;padding:.4em .3em"'
     heads = "".join(f"<{column}><span {upright}>{escape(name)}</span></th>" for name in matrix.names)
@@ -214,14 +214,14 @@ def matrix_html(matrix: Matrix) -> str:
         head = f'<th scope="row" style="text-align:left">{escape(row.tool)}</th>'
         parts.append(f'<tr>{head}{"".join(map(_mark, row.marks))}<td style="text-align:left{ground}">{state}</tr>')
     parts.append("</tbody></table>")
-    parts.extend(map(_paragraph, _more(matrix.more_tools, "tool")))
+    parts.extend(map(paragraph, _more(matrix.more_tools, "tool")))
     legend = "&emsp;".join(f"<strong>{escape(mark)}</strong> {escape(meaning)}" for mark, meaning in matrix.legend)
     if legend:
         parts.append(f'<p style="{_MARGIN}">{legend}</p>')
-    parts.extend(_paragraph(f"{source}: {' '.join(names)}") for source, names in matrix.common)
-    parts.extend(map(_paragraph, _more(matrix.more_names, "name")))
-    parts.extend(_list((*matrix.notices, *_more(matrix.more_notices, "notice"))))
-    return _fragment((*parts, *_small(matrix.footer)))
+    parts.extend(paragraph(f"{source}: {' '.join(names)}") for source, names in matrix.common)
+    parts.extend(map(paragraph, _more(matrix.more_names, "name")))
+    parts.extend(bullets((*matrix.notices, *_more(matrix.more_notices, "notice"))))
+    return fragment((*parts, *small(matrix.footer)))
 
 
 def _body(rows: Sequence[Row]) -> Iterator[str]:
@@ -273,11 +273,11 @@ def _dim(text: str) -> str:
     return f'<span style="{_DIM}">{escape(text)}</span>'
 
 
-def _paragraph(text: str) -> str:
+def paragraph(text: str) -> str:
     return f'<p style="{_MARGIN}">{escape(text)}</p>'
 
 
-def _list(items: Iterable[str]) -> Iterator[str]:
+def bullets(items: Iterable[str]) -> Iterator[str]:
     listed = "".join(f"<li>{_note(item)}</li>" for item in items)
     if listed:
         yield f'<ul style="margin:.4em 0;padding-left:1.8em">{listed}</ul>'
@@ -290,11 +290,11 @@ def _note(text: str) -> str:
     return f"{_pill('⚠ warning', _AMBER)} {escape(text.removeprefix(WARNING))}"
 
 
-def _small(lines: Iterable[str]) -> Iterator[str]:
+def small(lines: Iterable[str]) -> Iterator[str]:
     closing = "<br>".join(map(escape, lines))
     if closing:
         yield f'<p style="margin:.6em .5em 0;font-size:90%;{_DIM}">{closing}</p>'
 
 
-def _fragment(parts: Iterable[str]) -> str:
+def fragment(parts: Iterable[str]) -> str:
     return f'<div style="overflow-x:auto">{"".join(parts)}</div>'

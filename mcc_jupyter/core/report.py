@@ -164,22 +164,23 @@ def report(
     *footer* are the lines of SPEC 11.5. *withheld* (parent names that the tool does not get) and *programs* (a path for
     each, None where the tool's PATH has none) belong to ``--all``: leave them out otherwise.
     """
+    off = [reason.text for reason in resolution.reasons if resolution.silent]
     return Report(
-        tool=_shown(tool.name),
-        key=_shown(tool.key),
+        tool=printable(tool.name),
+        key=printable(tool.key),
         kind=tool.kind,
         description="\n".join(map(_prose, tool.description.splitlines())),
-        groups=tuple(map(_shown, tool.groups)),
+        groups=tuple(map(printable, tool.groups)),
         available=resolution.available,
-        notice=None if resolution.notice is None else _shown(resolution.notice),
+        notice=None if resolution.notice is None or resolution.silent else printable(resolution.notice),
         rows=tuple(sorted(_rows(tool, resolution), key=_order)),
-        parameters=tuple(_shown(_parameter(param)) for param in tool.params if param.override is MISSING),
-        notes=tuple(dict.fromkeys(map(_shown, (*tool.notes, *resolution.notes)))),
-        footer=tuple(map(_shown, footer)),
-        withheld=None if withheld is None else tuple(map(_shown, withheld)),
+        parameters=tuple(printable(_parameter(param)) for param in tool.params if param.override is MISSING),
+        notes=tuple(dict.fromkeys(map(printable, (*off, *tool.notes, *resolution.notes)))),
+        footer=tuple(map(printable, footer)),
+        withheld=None if withheld is None else tuple(map(printable, withheld)),
         programs=None
         if programs is None
-        else tuple((_shown(name), None if path is None else _shown(path)) for name, path in programs.items()),
+        else tuple((printable(name), None if path is None else printable(path)) for name, path in programs.items()),
     )
 
 
@@ -200,7 +201,7 @@ def _order(row: Row) -> tuple[int, str, int]:
 
 def _rows(tool: Tool, resolution: Resolution) -> Iterator[Row]:
     missing = {grant.child: str(grant) for grant in resolution.missing}
-    for binding in resolution.bindings.values():
+    for binding in (*resolution.bindings.values(), *resolution.withdrawn.values()):
         yield _bound(binding, missing)
     for required in resolution.missing:
         if required.child not in resolution.bindings:
@@ -208,7 +209,7 @@ def _rows(tool: Tool, resolution: Resolution) -> Iterator[Row]:
     for optional in resolution.unset:
         yield Row(str(optional), Source.GRANT.value, "optional_env", State.UNSET)
     for name, provenance in resolution.refused.items():
-        yield Row(_shown(name), provenance.source.value, _shown(provenance.rule), State.REFUSED)
+        yield Row(printable(name), provenance.source.value, printable(provenance.rule), State.REFUSED)
     told = {
         name
         for source, texts in ((Source.ENV, tool.env), (Source.SECRET, tool.secret_files))
@@ -216,13 +217,14 @@ def _rows(tool: Tool, resolution: Resolution) -> Iterator[Row]:
         if variable in resolution.bindings and resolution.bindings[variable].provenance.source is source
         for name in text.unresolved
     }
+    told |= {name for name, why in resolution.refused.items() if why.source is Source.REFERENCE}
     for name in tool.unresolved:
         if name not in told:
             yield Row(name, Source.REFERENCE.value, f"${{{name}}}", State.UNRESOLVED)
 
 
 def _bound(binding: Binding, missing: Mapping[str, str]) -> Row:
-    name, state = _shown(binding.name), State.SET
+    name, state = printable(binding.name), State.SET
     if binding.value_class is ValueClass.UNRESOLVED:
         state = State.UNRESOLVED
     elif binding.name in missing:
@@ -230,14 +232,14 @@ def _bound(binding: Binding, missing: Mapping[str, str]) -> Row:
     return Row(
         name=name,
         source=binding.provenance.source.value,
-        rule=_shown(binding.provenance.rule),
+        rule=printable(binding.provenance.rule),
         state=state,
         flags=binding.flags,
-        shadows=tuple(Shadow(shadow.source.value, _shown(shadow.rule)) for shadow in binding.shadows),
+        shadows=tuple(Shadow(shadow.source.value, printable(shadow.rule)) for shadow in binding.shadows),
     )
 
 
-def _shown(text: str) -> str:
+def printable(text: str) -> str:
     """*text* with every character escaped that is not to be printed: controls, direction marks, broken UTF-8."""
     if text.isprintable():
         return text
@@ -246,7 +248,7 @@ def _shown(text: str) -> str:
 
 def _prose(line: str) -> str:
     """The same for a person's own words, where wide spaces and joiners are no trick."""
-    return "".join(c if c in "\u200c\u200d" or unicodedata.category(c) == "Zs" else _shown(c) for c in line)
+    return "".join(c if c in "\u200c\u200d" or unicodedata.category(c) == "Zs" else printable(c) for c in line)
 
 
 def _count(number: int, noun: str) -> str:
@@ -369,7 +371,7 @@ def matrix(reports: Iterable[Report], *, more: int = 0, footer: Iterable[str] = 
         more_tools=more + len(given) - len(kept),
         more_names=len(ranked) - len(names),
         more_notices=max(0, len(notices) - MATRIX_NOTICES),
-        footer=tuple(map(_shown, footer)),
+        footer=tuple(map(printable, footer)),
     )
 
 

@@ -50,7 +50,7 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a tool is unavailable: ``missing``, ``unresolved reference``, ``env_file`` or ``not granted`` (SPEC 5.1)."""
+    """Why a tool is unavailable: ``missing``, ``unresolved reference``, ``env_file``, … (SPEC 5.1)."""
 
     code: str
     text: str
@@ -73,6 +73,8 @@ class Resolution:
     tool: str
     kind: str
     bindings: Mapping[str, Binding] = field(repr=False)
+    withdrawn: Mapping[str, Binding] = field(default_factory=dict, repr=False)
+    """What the parent gave and the child does not get: a reference that nothing resolved is no value (SPEC 5.1)."""
     missing: tuple[Grant, ...] = ()
     unset: tuple[Grant, ...] = ()
     refused: Mapping[str, Provenance] = field(default_factory=dict)
@@ -89,6 +91,11 @@ class Resolution:
         if not self.reasons:
             return None
         return f"Tool {self.tool!r} is unavailable; {'; '.join(reason.text for reason in self.reasons)}"
+
+    @property
+    def silent(self) -> bool:
+        """Whether the only reason is that the operator switched the tool off: nobody has to be told (SPEC 5.1)."""
+        return bool(self.reasons) and all(reason.code == "disabled" for reason in self.reasons)
 
     def environ(self) -> dict[str, str]:
         """The variables with their values, for ``command`` alone (SPEC 4.9)."""

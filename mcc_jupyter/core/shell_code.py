@@ -14,7 +14,7 @@ from .shell_lexer import Tag, Word
 SHELLS = re.compile(r"(?:ba|da|a|k|mk|z|fi)?sh|su|busybox|python[\d.]*|pypy[\d.]*", re.A)
 SCRIPTING = re.compile(r"perl|ruby|node|php|lua|Rscript|julia|osascript", re.A)
 
-_STARTERS = frozenset("builtin command doas env exec nice nohup setsid sudo time timeout xargs".split())
+STARTERS = frozenset("builtin command doas env exec nice nohup setsid sudo time timeout xargs".split())
 """Programs that start what their arguments name, so that more than the first word may be a program."""
 
 _PRINTING = frozenset("echo printf".split())
@@ -42,7 +42,7 @@ def code_reader(tag: Tag, source: str) -> tuple[str, str] | None:
         return None  # the last of it: the tag stands in a redirection
     for at, word in enumerate(words[:index]):
         program = (word.literal or "").rpartition("/")[2]
-        if (at == 0 or words[0].literal in _STARTERS) and (instead := _alone(program, words, at, index)):
+        if (at == 0 or words[0].literal in STARTERS) and (instead := _alone(program, words, at, index)):
             return f"`{program}`", instead
         letters = "eEpr" if SCRIPTING.fullmatch(program) else "c" if SHELLS.fullmatch(program) else ""
         if letters and (flag := _flag(program, letters, words, at, tag, source)):

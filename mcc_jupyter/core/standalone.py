@@ -22,7 +22,8 @@ from .tool import Source
 _BUILTINS = frozenset(dir(builtins)) - {"__IPYTHON__", "display", "get_ipython"} | {"__annotations__", "__file__"}
 """Names every module has. IPython adds some of its own, which the tool's process does not have."""
 
-_MAGIC = re.compile(r"\s*(?:[%!]|\?|.*\?\s*$|[\w.,\s]+=\s*[%!])")
+MAGIC = re.compile(r"\s*(?:[%!]|\?|.*\?\s*$|[\w.,\s]+=\s*[%!])")
+"""A line that IPython reads and Python does not."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 _COMPOUND = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match)
@@ -51,7 +52,7 @@ def extract(cell: str, function: str, *, filename: str, known: Collection[str] =
     *known* are names that the notebook has; a message tells them from names that nothing defines. Raises
     ``DeclarationError`` with every decorator, default and name that stands in the way.
     """
-    tree, lines = _parse(cell, function)
+    tree, lines = parse_code(cell, function)
     own = _find(tree, function)
     lazy = any(_is_future(node) for node in tree.body)
     statements = [_statement(node, at, lazy) for at, node in enumerate(tree.body)]
@@ -110,7 +111,7 @@ def decorated(cell: str) -> list[tuple[str, ast.Call | None]]:
     """The functions of *cell* that stand under ``@tool``, each with the decorator's call if it is one; for readers that
     run nothing. A cell that is no Python has none."""
     try:
-        tree, _ = _parse(cell, "")
+        tree, _ = parse_code(cell, "")
     except DeclarationError:
         return []
     return [
@@ -118,12 +119,12 @@ def decorated(cell: str) -> list[tuple[str, ast.Call | None]]:
         for node in tree.body
         if isinstance(node, _FUNCTIONS)
         for decorator in node.decorator_list
-        if _is_tool(decorator)
+        if is_tool(decorator)
     ]
 
 
-def _parse(cell: str, function: str) -> tuple[ast.Module, list[str]]:
-    """The cell's syntax tree and its lines, those of magics made empty."""
+def parse_code(cell: str, function: str) -> tuple[ast.Module, list[str]]:
+    """The cell's syntax tree and its lines, those of magics made empty. Raises ``DeclarationError``."""
     if "\0" in cell or any("\ud800" <= character <= "\udfff" for character in cell):
         raise DeclarationError(Problem(function, "the cell holds a character that no source can have; remove it"))
     lines = cell.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -146,14 +147,14 @@ def _parse(cell: str, function: str) -> tuple[ast.Module, list[str]]:
 def _magic_at(lines: list[str], number: int) -> int | None:
     """The index of the line of a magic that a syntax error at line *number* is about, which may be a later one."""
     above = range(min(number, len(lines)) - 1, -1, -1)
-    return next((at for at in above if _MAGIC.match(lines[at])), None)
+    return next((at for at in above if MAGIC.match(lines[at])), None)
 
 
 def _find(tree: ast.Module, function: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
     """The last top-level definition of *function*."""
     found = [node for node in tree.body if isinstance(node, _FUNCTIONS) and node.name == function]
     if found:
-        tools = [node for node in found if any(_is_tool(decorator) for decorator in node.decorator_list)]
+        tools = [node for node in found if any(is_tool(decorator) for decorator in node.decorator_list)]
         return (tools or found)[-1]
     inner = [node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS) and node.name == function]
     if not inner:
@@ -202,7 +203,7 @@ def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
 def _without_tool(node: ast.stmt) -> ast.stmt:
     if not isinstance(node, _FUNCTIONS):
         return node
-    return _copy(node, decorator_list=[item for item in node.decorator_list if not _is_tool(item)])
+    return _copy(node, decorator_list=[item for item in node.decorator_list if not is_tool(item)])
 
 
 def _copy(node: ast.stmt, **changes: object) -> ast.stmt:
@@ -283,7 +284,7 @@ def _is_future(node: ast.stmt) -> bool:
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
-def _is_tool(decorator: ast.expr) -> bool:
+def is_tool(decorator: ast.expr) -> bool:
     """``@tool``, ``@mcc.tool`` or a call of one."""
     named = decorator.func if isinstance(decorator, ast.Call) else decorator
     return (named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", "")) == "tool"
@@ -291,7 +292,7 @@ def _is_tool(decorator: ast.expr) -> bool:
 
 def _decorator_problems(own: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
     for decorator in own.decorator_list:
-        if not _is_tool(decorator):
+        if not is_tool(decorator):
             named = decorator.func if isinstance(decorator, ast.Call) else decorator
             yield f"has the decorator `@{ast.unparse(named)}`; take it off, or decorate a function that the tool calls"
 
@@ -370,5 +371,5 @@ def _decorator_lines(lines: list[str], node: ast.stmt) -> Iterator[int]:
             at -= 1
         starts.append(at)
     for decorator, first, end in zip(node.decorator_list, starts, [*starts, node.lineno - 1][1:], strict=True):
-        if not (isinstance(node, _FUNCTIONS) and _is_tool(decorator)):
+        if not (isinstance(node, _FUNCTIONS) and is_tool(decorator)):
             yield from range(first, end)

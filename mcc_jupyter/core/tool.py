@@ -125,6 +125,14 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
+class NoProcess:
+    """The body of an operator's tool that runs nothing here: its names go to the workspace or a server (SPEC 9.5)."""
+
+    type: str
+    kind: Literal["workspace", "mcp", "plugin"]
+
+
+@dataclass(frozen=True, slots=True)
 class EnvFile:
     """One ``env_file``: as written, and its absolute path."""
 
@@ -163,7 +171,7 @@ class Origin:
     cell from another.
     """
 
-    kind: Literal["cell", "file", "python"]
+    kind: Literal["cell", "file", "python", "policy"]
     label: str
     id: str | None = None
     run: str | None = None
@@ -174,7 +182,7 @@ class Tool:
     """A declared unit of work (SPEC 2.6)."""
 
     name: str
-    body: Shell | Argv | Curl | Function
+    body: Shell | Argv | Curl | Function | NoProcess
     origin: Origin
     cwd: Text
     groups: tuple[str, ...] = ("public",)
@@ -200,6 +208,8 @@ class Tool:
     """Every reference of every field but command texts: what SPEC 3.5 compares and SPEC 8.1 redacts."""
     unresolved: tuple[str, ...] = ()
     """Names that a string field refers to and that the parent did not have (SPEC 3.2)."""
+    mentioned: tuple[str, ...] = ()
+    """Names that every field but command texts refers to as it is written, whatever the parent has."""
     notes: tuple[str, ...] = ()
     """What the author should know: warnings of the declaration, each one line without a value."""
     takes_context: bool = False
@@ -216,7 +226,17 @@ class Tool:
         return ".".join([*first, *(group for group in self.groups if group not in first), self.name])
 
     @property
-    def kind(self) -> Literal["exec", "curl", "fn"]:
+    def kind(self) -> Literal["exec", "curl", "fn", "workspace", "mcp", "plugin"]:
+        if isinstance(self.body, NoProcess):
+            return self.body.kind
         if isinstance(self.body, Function):
             return "fn"
         return "curl" if isinstance(self.body, Curl) else "exec"
+
+
+def command_references(tool: Tool) -> tuple[Reference, ...]:
+    """The references of the command texts: ``exec``, ``curl`` and ``transform`` (SPEC 3.4)."""
+    shells = [tool.body if isinstance(tool.body, Shell) else tool.body.shell if isinstance(tool.body, Curl) else None]
+    shells.append(tool.transform)
+    found = {reference.name: reference for shell in shells if shell is not None for reference in shell.references}
+    return tuple(found.values())

@@ -13,12 +13,15 @@ from types import FunctionType
 from typing import Any, Literal, overload
 
 from ..core.errors import ArgumentError, DeclarationError, Problem
+from ..core.listing import Listing
+from ..core.lock import Change
 from ..core.outcome import Outcome
 from ..core.report import Report
+from ..core.standing import Standing
 from ..core.tool import MISSING, Function, Origin, Tool
 from ..runtime.answers import Added
 from ..runtime.calls import Show
-from ..runtime.checks import check_map, check_name
+from ..runtime.checks import check_map, check_name, check_path, check_profile
 from ..runtime.current import cell_origin, toolbox_for
 from ..runtime.guard import guarded, guarded_async
 from ..runtime.parent import Parent
@@ -104,6 +107,46 @@ def load(*paths: str) -> tuple[str, ...]:
 def report(name: str, *, everything: bool = False) -> Report:
     """What the tool would get, by name; *everything* adds withheld names and program paths."""
     return toolbox().report(name, everything=everything)
+
+
+@guarded
+def diff(name: str | None = None, *, lock: str | os.PathLike[str] | Literal[True] | None = None) -> tuple[Change, ...]:
+    """What a tool, or each, gets more and less than its last declaration gave it, by name; ``str`` of one is a line.
+
+    With *lock* than that file says; True is the nearest ``mcc.lock`` here or above. Raises ``UnknownTool``, and
+    ``DeclarationError`` for a lock that cannot be read.
+    """
+    from ..runtime import differing
+
+    if lock is not None and lock is not True:
+        lock = _path_of(lock)
+        check_path(lock, verb="diff")
+    wanted = differing.lock_file() if lock is True else _path_of(lock)
+    return tuple(differing.diff(toolbox().registry, None if name is None else check_name(name), lock=wanted))
+
+
+@guarded
+def policy() -> Standing:
+    """What the operator's policy file lets this workspace do, by name."""
+    return toolbox().standing()
+
+
+@guarded
+def use(*profiles: str) -> tuple[str, ...]:
+    """Gives up the operator's tools that none of *profiles* has, until the process ends; returns those that went.
+
+    Raises ``PolicyError``.
+    """
+    return toolbox().governed.use([check_profile(profile) for profile in profiles])
+
+
+@guarded
+def skills(name: str | None = None) -> Listing | str:
+    """The skills of this workspace as a table; with *name*, the text of one. Raises ``ArgumentError``."""
+    from ..runtime.listings import skills_listing
+
+    governed = toolbox().governed
+    return skills_listing(governed.skills()) if name is None else governed.skill(name).text
 
 
 class CallableTool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ..core import command
+from ..core.cap import Cap
 from ..core.context import encode_bytes
 from ..core.errors import Interrupted, MccError
 from ..core.outcome import Outcome, describe_exit
@@ -63,6 +64,8 @@ class Call:
     """These two are made while the tool runs."""
     timeout: float | None = None
     spill: Spill | None = None
+    cap: Cap | None = None
+    """What a policy file lets the tool ask of the parent; None: everything."""
 
 
 @dataclass(slots=True)
@@ -311,7 +314,7 @@ class _Running:
 
     def explain(self, text: str, exit: Exit) -> None:
         """What a failed call's output tells about the environment it did not get (SPEC 7.13)."""
-        self.notes += mentions(text, self.call.resolution, self.call.parent)
+        self.notes += mentions(text, self.call.resolution, self.call.parent, self.call.cap)
         missing = [name for name, path in program_paths(self.tool, self.call.resolution).items() if path is None]
         if missing and exit.code == 127:
             self.notes.append(f"not found on this tool's PATH: {', '.join(missing)}")

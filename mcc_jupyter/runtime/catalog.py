@@ -36,10 +36,10 @@ class ToolFile:
 
     def document(self) -> object:
         """What the file holds, as plain data; raises ``DeclarationError``."""
-        if self.path.endswith((".toml", ".json")):
-            text = "this version loads YAML files only; policy files and MCP client files are not supported"
+        if self.path.endswith(".json"):
+            text = "this version loads YAML files and policy files; MCP client files are not supported"
             raise DeclarationError(Problem(self.written, text))
-        text = _text(self.written, self.path)
+        text = text_file(self.written, self.path)
         try:
             return parse_yaml(text)
         except DeclarationError as error:
@@ -158,17 +158,19 @@ def _listed(written: str, path: str) -> list[str]:
     return found
 
 
-def notebook_file(path: str) -> object:
-    """The JSON of a notebook; raises ``DeclarationError``."""
+def notebook_file(path: str, written: str | None = None) -> object:
+    """The JSON of a notebook, which a message calls *written*; raises ``DeclarationError``."""
     import json
 
+    written = path if written is None else written
     try:
-        return json.loads(_text(path, path))
-    except ValueError:
-        raise DeclarationError(Problem(path, "the file is no notebook: it is no JSON")) from None
+        return json.loads(text_file(written, path))
+    except (ValueError, RecursionError):
+        raise DeclarationError(Problem(written, "the file is no notebook: it is no JSON")) from None
 
 
-def _text(written: str, path: str) -> str:
+def text_file(written: str, path: str) -> str:
+    """The text of a file, which a message calls *written*; raises ``DeclarationError``."""
     try:
         with open(path, "rb") as file:
             return file.read().decode().removeprefix("\ufeff")

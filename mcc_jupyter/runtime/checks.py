@@ -14,12 +14,19 @@ def check_name(name: object) -> str:
     raise ArgumentError(f"a tool's name is text, like `query`, and not of type {type(name).__name__}")
 
 
-def check_path(path: object) -> None:
-    """A path to load is text that a file can have for its name."""
+def check_profile(name: object) -> str:
+    """*name*, if it is text."""
+    if isinstance(name, str):
+        return name
+    raise ArgumentError(f"use: a profile is text, like `dev`, and not of type {type(name).__name__}")
+
+
+def check_path(path: object, *, verb: str = "load") -> None:
+    """A path to load, or to compare with, is text that a file can have for its name."""
     if not isinstance(path, str):
-        raise ArgumentError(f"load: a path is text, like `tools.yaml`, and not of type {type(path).__name__}")
+        raise ArgumentError(f"{verb}: a path is text, like `tools.yaml`, and not of type {type(path).__name__}")
     if "\0" in path:
-        raise ArgumentError("load: a path holds a NUL byte, which no file's name can; remove it")
+        raise ArgumentError(f"{verb}: a path holds a NUL byte, which no file's name can; remove it")
 
 
 def check_arguments(tool: str, arguments: object) -> None:

@@ -16,6 +16,7 @@ from ..core.floor import read_floor
 from ..core.tool import DEFAULT_FLOOR, Origin
 from .identity import Identity, local_user
 from .parent import initial_environment
+from .policy_search import Start, find, start_of
 from .toolbox import Toolbox
 
 _lock = threading.Lock()
@@ -39,12 +40,23 @@ def toolbox_for(shell: object | None, parent: Callable[[], Mapping[str, str]]) -
         return _of_shells[shell]
 
 
-def _make(shell: object | None, parent: Callable[[], Mapping[str, str]]) -> Toolbox:
+def new_toolbox(parent: Callable[[], Mapping[str, str]], start: Start) -> Toolbox:
+    """A toolbox for one command, whose door says how it was started."""
+    return _make(None, parent, start)
+
+
+def _make(shell: object | None, parent: Callable[[], Mapping[str, str]], start: Start | None = None) -> Toolbox:
     configured = _configured(shell)
     groups = configured.get("groups")
     identity = Identity(local_user(), groups=None if groups is None else _names(groups, "groups"))
     place = "this process" if shell is None else "this kernel" if hasattr(shell, "kernel") else "this shell"
-    return Toolbox(parent, place=place, floor=_floor(configured, parent), identity=identity)
+    start = start or start_of(shell, parent)
+    policy = find(start)
+    if policy is None:
+        return Toolbox(parent, place=place, floor=_floor(configured, parent), identity=identity)
+    from .governed import Governed
+
+    return Toolbox(parent, place=place, identity=identity, governed=Governed(policy, start, identity))
 
 
 def _configured(shell: object | None) -> Mapping[str, object]:

@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 
+from ..core.cap import Cap
 from ..core.command import search_path
 from ..core.names import is_known_not_secret
 from ..core.resolution import Resolution, Source
@@ -18,11 +19,16 @@ _WORD = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z_][A-Za-z0-9_]{3,}(?![A-Za-z0-9_])"
 _MARK = re.compile(r"\[redacted:[^\]\n]*\]")
 
 
-def mentions(output: str, resolution: Resolution, parent: Mapping[str, str]) -> Iterator[str]:
-    """One line for each variable the output names, that the parent has and that the tool was not granted."""
+def mentions(output: str, resolution: Resolution, parent: Mapping[str, str], cap: Cap | None = None) -> Iterator[str]:
+    """One line for each variable the output names, that the parent has and that the tool was not granted.
+
+    *cap*: what a policy file lets the tool ask for; where it does not, there is nothing to add.
+    """
     for name in dict.fromkeys(_WORD.findall(_MARK.sub("", output))):
         if name in parent and name not in resolution.bindings and name.upper() == name:
-            yield f"mentions {name}, which exists here and is not granted; to grant it add `optional_env: [{name}]`"
+            refused = None if cap is None else cap.refusal(name)
+            todo = f"to grant it add `optional_env: [{name}]`" if refused is None else refused
+            yield f"mentions {name}, which exists here and is not granted; {todo}"
 
 
 def program_paths(tool: Tool, resolution: Resolution) -> dict[str, str | None]:

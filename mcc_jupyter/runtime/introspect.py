@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..core import command
@@ -18,6 +18,7 @@ from ..core.schema import complete
 from ..core.tool import Function, Tool
 from .launcher import Exit, Launcher
 from .output import Capture, Colours
+from .resolved import Resolved
 from .warm import Functions, module
 
 RUN_FN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "child", "run_fn.py")
@@ -42,6 +43,27 @@ class Introspected:
     tools: tuple[Tool, ...] = ()
     problems: tuple[Problem, ...] = ()
     printed: str = field(default="", repr=False)
+
+
+def read_signatures(
+    tools: list[Resolved], ask: Callable[[Sequence[tuple[Tool, Resolution]]], Introspected]
+) -> tuple[list[Resolved], list[Problem], str]:
+    """*tools* with those whose signature *ask* could read in their place; an unavailable one waits for its use.
+
+    Also what is wrong with the others, which are left out, and what was printed meanwhile.
+    """
+    pairs = [
+        (item.tool, item.resolution)
+        for item in tools
+        if isinstance(item.tool.body, Function) and not item.tool.introspected and item.resolution.available
+    ]
+    if not pairs:
+        return tools, [], ""
+    result = ask(pairs)
+    done = {tool.key: tool for tool in result.tools}
+    failed = {tool.key for tool, _ in pairs} - done.keys()
+    kept = [item.of(done.get(item.tool.key, item.tool)) for item in tools if item.tool.key not in failed]
+    return kept, list(result.problems), result.printed
 
 
 def introspect(

@@ -36,6 +36,8 @@ def load_files(toolbox: Toolbox, paths: Sequence[str], *, folder: str | None) ->
 
 
 def _load(toolbox: Toolbox, file: ToolFile) -> Added:
+    if file.path.endswith(".toml"):
+        return _load_policy(toolbox, file)
     try:
         document = file.document()
     except DeclarationError as error:
@@ -43,6 +45,24 @@ def _load(toolbox: Toolbox, file: ToolFile) -> Added:
     origin = Origin("file", file.written, os.path.realpath(file.path))
     added = toolbox.add(document, origin, folder=os.path.dirname(file.path))
     return replace(added, problems=tuple(problem.under(file.written) for problem in added.problems))
+
+
+def _load_policy(toolbox: Toolbox, file: ToolFile) -> Added:
+    """The tools of a policy file as the notebook's own, where none holds; a second one never does (SPEC 9.1)."""
+    from . import policy_files
+
+    holding = toolbox.governed.path
+    if holding is not None and os.path.realpath(holding) == os.path.realpath(file.path):
+        return Added(notices=(f"{file.written} is the policy file here; `%mcc_policy` shows what it grants",))
+    if holding is not None:
+        text = f"{toolbox.governed.label} holds here since the start, and no other policy file does; restart with it"
+        return Added(problems=(Problem(file.written, text),))
+    origin = Origin("file", file.written, os.path.realpath(file.path))
+    loaded = policy_files.load(file.path, toolbox.parent(), origin)
+    if loaded.authority is None:
+        return Added(problems=loaded.problems)
+    tools = [item.tool for item in loaded.authority.tools.values() if item.enabled]
+    return toolbox.add_tools(tools, origin)
 
 
 def load_notebook(toolbox: Toolbox, path: str) -> Added:

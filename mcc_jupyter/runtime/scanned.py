@@ -65,7 +65,7 @@ def clean_file(path: str, made: Scanner, *, env_files: Iterable[str] = ()) -> Cl
     if cleaned.text != text:
         if _read(path) != text:
             raise ArgumentError(f"{path}: was changed meanwhile and is left as it is; try again")
-        _replace(path, cleaned.text)
+        write_file(path, cleaned.text)
     return cleaned
 
 
@@ -91,17 +91,19 @@ def _read(path: str) -> str:
         raise ArgumentError(f"{path}: is not UTF-8; only text is scanned") from None
 
 
-def _replace(path: str, text: str) -> None:
-    """In one step, so that no reader sees half a file and no failure leaves one."""
+def write_file(path: str, text: str) -> None:
+    """In one step, so that no reader sees half a file and no failure leaves one; raises ``ArgumentError``."""
     target = os.path.realpath(path)
     made = None
     try:
-        before = os.stat(target)
+        before = None
+        with contextlib.suppress(FileNotFoundError):
+            before = os.stat(target)
         descriptor, made = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".mcc-")
         with open(descriptor, "wb") as file:
             with contextlib.suppress(PermissionError):  # another owner's file that the group may write
-                os.fchown(descriptor, before.st_uid, before.st_gid)
-            os.fchmod(descriptor, before.st_mode & 0o7777)
+                os.fchown(descriptor, *((before.st_uid, before.st_gid) if before else (-1, -1)))
+            os.fchmod(descriptor, before.st_mode & 0o7777 if before else 0o644)
             file.write(text.encode())
             file.flush()
             os.fsync(descriptor)

@@ -10,12 +10,11 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import command, context, policy
 from ..core.declare import Place, declare
@@ -26,6 +25,7 @@ from ..core.reading import positive
 from ..core.redact import Redactor
 from ..core.report import MATRIX_TOOLS, Matrix, Report, matrix, report
 from ..core.schema import bind
+from ..core.standing import Standing
 from ..core.tool import DEFAULT_FLOOR, Function, Origin, Shell, Source, Tool
 from . import calls
 from .answers import Added
@@ -34,8 +34,10 @@ from .catalog import EnvFiles
 from .checks import check_arguments, check_map, check_name, check_path, check_spill
 from .hints import program_paths
 from .identity import Identity, acting, local_user
-from .introspect import RUN_FN, introspect
+from .introspect import RUN_FN, introspect, read_signatures
+from .known_secrets import KnownSecrets
 from .launcher import Launcher, Stop
+from .listings import tools_listing
 from .loading import NO_FOLDER, load_files, load_notebook
 from .probing import Probe, probe
 from .registry import Registry
@@ -44,8 +46,12 @@ from .session import SessionStore
 from .sizes import environment_room
 from .spill import Spill
 from .told import Told
+from .ungoverned import Ungoverned
 from .warm import Functions
 from .workers import Workers, each
+
+if TYPE_CHECKING:
+    from .governed import Governed
 
 _REMEMBERED = 64
 """Tools whose last resolution is kept, to be used again while nothing it was made of has changed."""
@@ -55,7 +61,7 @@ class Toolbox:
     """The tools of one kernel or process. Safe to use from several threads.
 
     *parent* gives the current snapshot of the environment; *place* names it in reports ("this kernel"). *floor* are the
-    deployment's floor names. *identity* is who calls; by default the local OS user.
+    deployment's floor names. *identity* is who calls, by default the local OS user. *governed*: a policy file's say.
     """
 
     def __init__(
@@ -67,22 +73,26 @@ class Toolbox:
         identity: Identity | None = None,
         launcher: Launcher | None = None,
         interpreter: str = sys.executable,
+        governed: Governed | None = None,
     ) -> None:
         self.parent = parent
         self.place = place
-        self.floor = floor
+        self.governed = governed or Ungoverned()
+        self.floor = self.governed.floor or floor
         self.identity = identity or Identity(local_user())
-        self.session = SessionStore(lambda: acting(self.identity).entries(), self._secret_in)
+        self._secrets = KnownSecrets()
+        self.session = SessionStore(self._identity, self._secrets.found_in)
         self.registry = Registry()
         self._interpreter = interpreter
         self._launcher = launcher
         self._files, self._cache = EnvFiles(), OutcomeCache()
         self._lock = threading.Lock()
-        self._secrets: dict[str, str] = {}
-        """Names by value: one name may have had several."""
         self._workers = Workers()
         self._kept: Functions | None = None
         self._last: dict[str, Resolved] = {}
+        if governed is not None:
+            self.registry.govern(governed)
+        self.governed.bind(lambda tool: self._resolve(tool, pipes=False).resolution, self._retire)
 
     # ---- declaring
 
@@ -99,7 +109,7 @@ class Toolbox:
             base = folder or os.getcwd()
         except FileNotFoundError:
             return Added(problems=(NO_FOLDER,))
-        declared = declare(document, Place(parent, self.floor, base, home, origin))
+        declared = declare(document, Place(parent, self.floor, base, home, origin, self.governed.cap()))
         return Added(tools=declared.tools, problems=declared.problems)
 
     def add_tools(
@@ -117,7 +127,8 @@ class Toolbox:
         known = {id(tool) for tool in self.registry}
         added = [item for item in ready if id(item.tool) in known]
         if problems:
-            kept = sorted({problem.path for problem in problems} & {tool.key for tool in self.registry})
+            declared = {tool.key for tool in self.registry if tool.origin.kind != "policy"}
+            kept = sorted({problem.path for problem in problems} & declared)
             notices += [f"{key}: its earlier declaration stays" for key in kept]
         reports = tuple(self._report(item) for item in added)
         return Added(tuple(item.tool for item in added), reports, tuple(notices), tuple(problems), printed)
@@ -142,10 +153,6 @@ class Toolbox:
         # Other functions of the same cell come by their own decorators, so none goes for not being among these.
         return self.add_tools(tools, origin, declared.problems, partial=True)
 
-    def remove(self, name: str) -> Tool:
-        """Forgets one tool; raises ``UnknownTool``."""
-        return self.registry.remove(name)
-
     # ---- seeing
 
     def report(self, name: str, *, everything: bool = False) -> Report:
@@ -160,9 +167,10 @@ class Toolbox:
 
     def entries(self, told: Told) -> tuple[bytes, ...]:
         """Every tool as a manifest has it, as far as can be seen without reading a pipe; *told* keeps them."""
-        footer, files = self._footer() if len(self.registry) else (), partial(self._files.read, pipes=False)
-        store, read = self.session.snapshot(), lambda tool: self._report(self._resolve(tool, pipes=False))
-        return told.entries(self.registry, self.parent(), store, footer, files, read)
+        footer, store = self._footer() if len(self.registry) else (), self.session.snapshot()
+        state = lambda tool: (*self._files.read(tool.env_files, pipes=False), self.governed.terms(tool))  # noqa: E731
+        read = lambda tool: self._report(self._resolve(tool, pipes=False))  # noqa: E731
+        return told.entries(self.registry, self.parent(), store, footer, state, read)
 
     def available(self, name: str) -> Tool:
         """The tool as the next call would use it; raises ``UnknownTool``, ``ToolUnavailable``, ``DeclarationError``."""
@@ -174,17 +182,12 @@ class Toolbox:
 
     def listing(self, tools: Iterable[Tool] | None = None) -> Listing:
         """The declared tools as a table: name (the key where two share a name), kind, availability, description."""
-        rows = []
-        shared = {name for name, count in Counter(tool.name for tool in self.registry).items() if count > 1}
-        for tool in self.registry if tools is None else tools:
-            state = "available" if self.is_available(tool) else "unavailable"
-            name = tool.key if tool.name in shared else tool.name
-            rows.append((name, tool.kind, state, tool.description.partition("\n")[0]))
-        return Listing(("tool", "kind", "state", "description"), tuple(sorted(rows)), "no tools are declared")
+        known = list(self.registry)
+        return tools_listing(known if tools is None else tools, known, self.is_available)
 
-    def session_listing(self) -> Listing:
-        """The session's keys, types and sizes in bytes (SPEC 6.2)."""
-        return Listing(("key", "type", "size"), tuple(self.session.shown()))
+    def standing(self) -> Standing:
+        """What the policy file lets this workspace do, by name (SPEC 9)."""
+        return self.governed.standing(self._footer())
 
     def probe(self, name: str) -> Probe:
         """Starts a child with exactly the tool's environment and reads the names it received (SPEC 11.3)."""
@@ -294,6 +297,14 @@ class Toolbox:
                 self._kept = Functions(launcher)
             return self._kept
 
+    def _retire(self) -> None:
+        """What was taken away, no waiting process keeps: those that have no call end, the others after theirs."""
+        self._last.clear()
+        with self._lock:
+            kept = self._kept
+        if kept is not None:
+            kept.retire()
+
     def close(self) -> None:
         """Ends every running call and the launcher."""
         with self._lock:
@@ -317,32 +328,25 @@ class Toolbox:
         return ready[0]
 
     def _introspected(self, tools: list[Resolved]) -> tuple[list[Resolved], list[Problem], str]:
-        """Tools whose signature could be read in place of those that came; an unavailable one waits for its use."""
-        pairs = [
-            (item.tool, item.resolution)
-            for item in tools
-            if isinstance(item.tool.body, Function) and not item.tool.introspected and item.resolution.available
-        ]
-        if not pairs:
-            return tools, [], ""
-        result = introspect(
-            pairs,
-            context=context.build("fn", self.session.snapshot()),
-            launcher=self.launcher,
-            interpreter=self._interpreter,
-            room=environment_room(),
-            functions=self._functions(),
+        return read_signatures(
+            tools,
+            lambda pairs: introspect(
+                pairs,
+                context=context.build("fn", self.session.snapshot()),
+                launcher=self.launcher,
+                interpreter=self._interpreter,
+                room=environment_room(),
+                functions=self._functions(),
+            ),
         )
-        done = {tool.key: tool for tool in result.tools}
-        failed = {tool.key for tool, _ in pairs} - done.keys()
-        kept = [item.of(done.get(item.tool.key, item.tool)) for item in tools if item.tool.key not in failed]
-        return kept, list(result.problems), result.printed
 
     def _resolve(self, tool: Tool, *, pipes: bool = True) -> Resolved:
-        parent, store, groups = self.parent(), self.session.snapshot(), acting(self.identity).caller
+        terms = self.governed.terms(tool)
+        parent = self.parent() if terms.parent is None else terms.parent
+        store, groups = self.session.snapshot(), acting(self.identity).caller
         files = self._files.read(tool.env_files, pipes=pipes)
         last = self._last.get(tool.key)
-        if last is not None and last.holds(tool, parent, store, files, groups):
+        if last is not None and last.holds(tool, parent, store, files, groups, terms):
             return last
         built = context.build(tool.kind, store)
         resolution = policy.resolve(
@@ -352,11 +356,13 @@ class Toolbox:
             files=files,
             context=built,
             groups=groups,
+            cap=terms.cap,
+            refusal=terms.refusal,
         )
-        self._learn(command.secrets(tool, resolution))  # before a call: the session takes none of them either
+        self._secrets.learn(command.secrets(tool, resolution))  # before a call: the session takes none of them either
         if len(self._last) >= _REMEMBERED:
             self._last.clear()
-        resolved = self._last[tool.key] = Resolved(tool, resolution, built, store, parent, files, groups)
+        resolved = self._last[tool.key] = Resolved(tool, resolution, built, store, parent, files, groups, terms)
         return resolved
 
     def _available(self, name: str) -> Resolved:
@@ -387,7 +393,7 @@ class Toolbox:
             interpreter=self._interpreter,
             timeout=timeout,
         )
-        self._learn(plan.secrets)
+        self._secrets.learn(plan.secrets)
         key = None
         if tool.cache_ttl is not None and spill is None:  # what is kept has no file
             key = self._cache.key(tool, bound, resolved.store, resolved.resolution)
@@ -405,6 +411,7 @@ class Toolbox:
             notes=lambda: (*plan.notes, *resolved.notes(redactor.skipped)),
             report=lambda: self._report(resolved),
             timeout=timeout,
+            cap=resolved.terms.cap,
         )
         path = None if spill is None else check_spill(tool.name, spill, resolved.parent.get("HOME"))
         with nullcontext() if path is None else Spill(tool.name, path) as files:
@@ -425,25 +432,20 @@ class Toolbox:
         if everything:
             extra["withheld"] = policy.withheld(resolved.resolution, resolved.tool, resolved.parent)
             extra["programs"] = program_paths(resolved.tool, resolved.resolution)
-        footer = self._footer(isolation=resolved.tool.isolation)
+        footer = self._footer(isolation=resolved.tool.isolation, started=resolved.terms.parent is not None)
         make = partial(report, resolved.tool, resolved.resolution, footer=footer, **extra)
         return make() if everything else resolved.report(footer, make)
 
-    def _footer(self, *, isolation: bool = True) -> tuple[str, ...]:
-        """SPEC 11.5, 6.6: what these lines leave open, they say."""
-        whose = f"From {self.place}, which holds these values anyway. {acting(self.identity).line()}"
+    def _footer(self, *, isolation: bool = True, started: bool = False) -> tuple[str, ...]:
+        """SPEC 11.5, 6.6: what these lines leave open, they say. *started*: it has the environment of the start."""
+        under = f"Under {self.governed.label}. " if self.governed.label else ""
+        when = " as it was started" if started else ""
+        whose = f"{under}From {self.place}{when}, which holds these values anyway. {acting(self.identity).line()}"
         return whose, self.launcher.isolation.line(on=isolation, kernel="kernel" in self.place)
 
-    def _learn(self, secrets: Mapping[str, str]) -> None:
-        with self._lock:
-            self._secrets.update({value: name for name, value in secrets.items()})
+    def _identity(self) -> dict[str, object]:
+        return {**acting(self.identity).entries(), **self.governed.entries()}
 
     def known_secrets(self) -> tuple[tuple[str, str], ...]:
         """Name and value of every secret that calls have had so far: for a redactor, and for nothing else."""
-        with self._lock:
-            return tuple((name, value) for value, name in self._secrets.items())
-
-    def _secret_in(self, text: str, /, *, folded: bool) -> str | None:
-        """The name of a known secret that *text* holds (SPEC 6.2); *folded*: as it would be in lower case."""
-        known = ((name, value.lower() if folded else value) for name, value in self.known_secrets())
-        return Redactor(known).secret_in(text)
+        return self._secrets.pairs()

@@ -207,6 +207,11 @@ class Functions:
                 with supervisor, contextlib.suppress(OSError):
                     supervisor.shutdown(socket.SHUT_RDWR)
 
+    def retire(self) -> None:
+        """Ends what waits for calls. Those that run go on, and the next ones start anew."""
+        self._spares.close()
+        self._retire(*self._known.values())
+
     def _forbidden(self, request: Request, fresh: bool) -> str | None:
         if fresh:
             return "fresh: true"

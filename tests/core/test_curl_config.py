@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcc_jupyter.core.curl_config import TooLong, config
+from mcc_jupyter.core.curl_config import TooLong, config, options
 
 
 class Echo(BaseHTTPRequestHandler):
@@ -197,14 +197,19 @@ def test_an_argument_that_not_every_curl_reads_is_refused(server: str, tmp_path:
         assert caught.value.size == size
 
 
+def test_the_options_of_a_command_are_pairs() -> None:
+    assert options(["-sX", "POST", "https://a.example", "-dx", "--", "b"]) == [("-s", ""), ("-X", "POST"), ("--url", "https://a.example"), ("-d", "x"), ("--url", "b")]
+    assert options(["--not-an-option"]) is None
+
+
 def test_every_option_of_the_curl_at_hand_is_known() -> None:
     listing = subprocess.run(["curl", "--help", "all"], capture_output=True, text=True).stdout
-    options = re.findall(r"^ *(?:-(\S), +)?--(\S+)( +(?:<\S|\[protocol)\S*)?", listing, re.M)
-    assert len(options) > 200
+    listed = re.findall(r"^ *(?:-(\S), +)?--(\S+)( +(?:<\S|\[protocol)\S*)?", listing, re.M)
+    assert len(listed) > 200
     # Help and manual take an optional argument or end at once; metalink was taken out of curl.
-    options = [option for option in options if option[1] not in ("help", "manual", "metalink")]
+    listed = [option for option in listed if option[1] not in ("help", "manual", "metalink")]
     wrong = []
-    for short, name, argument in options:
+    for short, name, argument in listed:
         for option in [f"--{name}", *([f"-{short}"] if short else [])]:
             alone, followed = config([option]), config([option, "value"])
             right = (None, f'{option} "value"\n') if argument else (f"{option}\n", f'{option}\n--url "value"\n')

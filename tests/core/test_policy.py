@@ -450,6 +450,7 @@ def test_ENV_12_an_optional_name_never_matters_and_is_absent_when_unset() -> Non
     unresolved = run({"TEAM": "op://v/i"}, optional_env=["TEAM"])
     assert unresolved.available
     assert unresolved.unset == ()
+    assert unresolved.environ() == {}
 
 
 # ---- SPEC 4.4: more of it in test_dotenv
@@ -568,8 +569,9 @@ def test_the_rule_of_an_env_entry_is_its_references_or_literal() -> None:
     ids=["empty", "blank", "set", "unresolved", "oversized"],
 )
 def test_value_classes_are_flags(value: str, flags: tuple[str, ...]) -> None:
-    assert run({"A": value}, passthrough=("A",)).bindings["A"].flags == flags
-    assert run({"A": value}, floor=("A",)).bindings["A"].flags == flags
+    for asked in ({"passthrough": ("A",)}, {"floor": ("A",)}):
+        resolution = run({"A": value}, **asked)
+        assert {**resolution.bindings, **resolution.withdrawn}["A"].flags == flags
 
 
 # ---- SPEC 8.1: what is secret
@@ -642,6 +644,59 @@ def test_an_unresolved_reference_counts_where_the_tool_asked_for_the_name(
     codes = {reason.code: reason.text for reason in run(parent, **given).reasons}
     expected = None if name is None else f"unresolved reference in: {name}"
     assert codes.get("unresolved reference") == expected
+
+
+SECRET_STORES = ["pass://Work/Linear/key", "op://v/i/f", "vault:kv/x", "vault://kv/x", "keyring:s/u", "ref+awsssm://x"]
+
+
+@pytest.mark.parametrize("value", SECRET_STORES)
+def test_SPEC_5_1_a_reference_that_nothing_resolved_never_reaches_a_tool(value: str) -> None:
+    parent = {"HOME": value, "A": value, "B": value, "PATH": "/bin", "PYTHONPATH": value}
+    everywhere: list[dict[str, object]] = [
+        {"passthrough": ("A", "B*")},
+        {"passthrough": True, "body": FN},
+        {"optional_env": ["A", "C:B"]},
+        {"required_env": ["A"]},
+        {"env": {"X": "$A"}},
+        {"env": {"X": "$A and $GONE"}},
+        {"env": {"X": value}},
+        {"env_file": f"X={value}\n"},
+        {"passthrough": ("A",), "env_file": "X=-${A}-\n"},
+        {"secret_files": {"X": bake("$A", parent)}},
+        {"body": Shell("x", "x", (Reference("A", value),))},
+        {"transform": Shell("x", "x", (Reference("A", value),))},
+        {"references": (Reference("A", value),)},
+    ]
+    for asked in everywhere:
+        resolution = run(parent, **asked)
+        assert not resolution.available or not any(value in held for held in resolution.environ().values()), asked
+
+
+def test_SPEC_5_1_what_is_withdrawn_is_told_and_needs_no_one() -> None:
+    parent = {"HOME": "op://v/i", "A": "op://v/i", "B": "op://v/i", "C": "op://v/i"}
+    tool = make(parent, passthrough=("A",), optional_env=["X:B"])
+    resolution = resolve(tool, parent=parent, floor=DEFAULT_FLOOR)
+    assert (resolution.available, resolution.environ()) == (True, {})
+    assert sorted(resolution.withdrawn) == ["A", "HOME", "X"]
+    todo = "nothing resolved this reference; start the kernel by `mcc-jupyter launch`"
+    assert resolution.notes == (f"A: {todo}", f"HOME: {todo}", f"X: {todo}")
+    assert [(row.name, row.source, str(row.state)) for row in report(tool, resolution).rows] == [
+        ("HOME", "floor", "unresolved"), ("A", "passthrough", "unresolved"), ("X", "grant", "unresolved"),
+    ]  # fmt: skip
+    assert withheld(resolution, tool, parent) == ("B", "C")
+
+
+def test_SPEC_5_1_an_optional_name_that_nothing_resolved_leaves_what_lies_below() -> None:
+    parent = {"HOME": "/home/u", "B": "op://v/i"}
+    resolution = run(parent, optional_env=["HOME:B"])
+    assert (resolution.environ(), resolution.withdrawn) == ({"HOME": "/home/u"}, {})
+    assert run({"A": "op://v/i"}, optional_env=["A"], env={"A": "x"}).environ() == {"A": "x"}
+
+
+def test_SPEC_5_1_a_reference_of_another_field_is_told_by_the_name_it_refers_to() -> None:
+    used = (Reference("A", "op://v/i"), Reference("B", "op://v/i"), Reference("C", "plain"))
+    both = run({"A": "op://v/i"}, references=used, env={"X": "$A"})
+    assert both.notice == "Tool 't' is unavailable; unresolved reference in: X, B"
 
 
 def test_the_notice_does_not_depend_on_the_order_of_the_parent() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcc_jupyter.core.references import bake, bake_data, scan
+from mcc_jupyter.core.references import bake, bake_data, mentioned, scan
 from mcc_jupyter.core.tool import Reference
 from mcc_jupyter.core.values import ValueClass
 
@@ -144,6 +144,21 @@ def test_baking_never_raises_and_with_an_empty_parent_only_two_dollars_and_defau
     assert baked.references == ()
     if "$$" not in text and "|" not in text and ":-" not in text:
         assert baked.value == text
+
+
+@pytest.mark.parametrize(
+    ("value", "names"),
+    [("$A ${B} $$C ${ D }", ["A", "B"]), ("${A:-${B|$C}}", ["C", "B", "A"]), (["$A", {"k": "${B}", "$K": 1}], ["A", "B"]), (5, []), ("", []), ("${A|", [])],
+)
+def test_what_a_value_mentions_is_what_any_parent_could_give(value: object, names: list[str]) -> None:
+    assert list(mentioned(value)) == names
+
+
+@given(st.text(alphabet="$AB{}|:-"))
+def test_whatever_is_baked_is_mentioned(text: str) -> None:
+    for parent in ({}, {"A": "1", "AA": "2", "B": ""}):
+        baked = bake(text, parent)
+        assert {*baked.unresolved, *(reference.name for reference in baked.references)} <= set(mentioned(text))
 
 
 def test_a_long_text_of_defaults_that_never_end_is_read_in_one_pass() -> None:

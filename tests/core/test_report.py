@@ -376,7 +376,7 @@ def test_the_names_of_a_report_are_the_names_of_the_resolution(
     shown = report(tool, resolution)
     has = {row.variable for row in shown.rows if row.state in (State.SET, State.UNRESOLVED) or row.flags}
     lacks = {row.variable for row in shown.rows if row.state in (State.MISSING, State.UNSET)}
-    assert has == set(resolution.environ())
+    assert has == {*resolution.environ(), *resolution.withdrawn}
     assert {grant.child for grant in (*resolution.missing, *resolution.unset)} - has == lacks - has
     assert {row.name for row in shown.rows if row.state is State.REFUSED} == set(resolution.refused)
 

@@ -80,6 +80,8 @@ TOOL_OPTIONS = "--cwd --description --env --env-file --group --optional --param 
         ("%mcc_call nope ", CALL_OPTIONS),
         ("%mcc_env ", ["--all", "forecast", "gone", "ops.twice", "public.twice"]),
         ("%mcc_env forecast ", ["--all"]),
+        ("%mcc_diff ", ["--lock", "forecast", "gone", "ops.twice", "public.twice"]),
+        ("%mcc_diff forecast ", ["--lock"]),
         ("%mcc_probe f", ["forecast"]),
         ("%mcc_probe forecast ", []),
         ("%mcc_tools ", ["rm"]),
@@ -140,11 +142,11 @@ def test_the_older_question_has_the_same_answer(shell: InteractiveShell) -> None
 
 
 def test_a_shell_without_a_completer_needs_none() -> None:
-    from mcc_jupyter.doors.ipython import completion
+    from mcc_jupyter.doors import ipython
 
     bare = type("Bare", (), {})()
-    completion.add(bare)
-    completion.remove(bare)
+    ipython.add_matcher(bare)
+    ipython.remove_matcher(bare)
     assert vars(bare) == {}
 
 

@@ -130,7 +130,7 @@ def notebook(shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.Monkey
         mcc_jupyter.load_ipython_extension(shell)
     toolbox = Notebook(shell).toolbox
     for tool in toolbox.registry:
-        toolbox.remove(tool.key)
+        toolbox.registry.remove(tool.key)
     toolbox.session.clear()
     for name in set(shell.user_ns) & {"x", "a", "answer", "cap", "mcc", "tool"}:
         del shell.user_ns[name]
@@ -160,7 +160,7 @@ def added(shell: InteractiveShell) -> dict[str, list[str]]:
 
 
 LOADED = {
-    "line": ["mcc_call", "mcc_env", "mcc_guard", "mcc_load", "mcc_probe", "mcc_session", "mcc_tools"],
+    "line": ["mcc_call", "mcc_diff", "mcc_env", "mcc_guard", "mcc_load", "mcc_policy", "mcc_probe", "mcc_session", "mcc_skills", "mcc_tools", "mcc_use"],
     "cell": ["mcc_sh", "mcc_tool"],
     "registry": ["MccMagics"],
     "configurables": ["MccMagics"],
@@ -391,6 +391,11 @@ def test_a_name_and_every_option_on_the_line(notebook: Notebook, tmp_path: Path)
         ("%mcc_env t u", ArgumentError, "%mcc_env: write `%mcc_env [TOOL] [--all]`; `%mcc_env?` shows the help"),
         ("%mcc_env --all", ArgumentError, "%mcc_env: write `%mcc_env [TOOL] [--all]`; `%mcc_env?` shows the help"),
         ("%mcc_env t --al", ArgumentError, "%mcc_env: write `%mcc_env [TOOL] [--all]`; `%mcc_env?` shows the help"),
+        ("%mcc_env t --all=x", ArgumentError, "%mcc_env: write `%mcc_env [TOOL] [--all]`; `%mcc_env?` shows the help"),
+        *(
+            (f"%mcc_diff {line}", ArgumentError, "%mcc_diff: write `%mcc_diff [TOOL] [--lock | --lock=FILE]`; `%mcc_diff?` shows the help")
+            for line in ("t u", "--lock --lock", "--lok", "t --all", "a b c")
+        ),
         ("%mcc_probe", ArgumentError, "%mcc_probe: write `%mcc_probe TOOL`; `%mcc_probe?` shows the help"),
         ("%mcc_probe t u", ArgumentError, "%mcc_probe: write `%mcc_probe TOOL`; `%mcc_probe?` shows the help"),
         *(
@@ -649,6 +654,21 @@ def test_the_environment_of_a_tool_and_of_all_tools_by_name(notebook: Notebook) 
 def test_a_report_is_the_same_in_two_runs(notebook: Notebook) -> None:
     assert notebook.declare(ECHO).shown == notebook.declare(ECHO).shown
     assert notebook.fine("%mcc_env t").shown == notebook.fine("%mcc_env t").shown
+
+
+def test_a_diff_tells_what_a_declaration_changes(notebook: Notebook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    notebook.declare("name: dt\nexec: x\nrequired_env: [HOST_NAME]\n")
+    assert notebook.fine("%mcc_diff dt").out == "dt +exec tool\ndt +HOST_NAME required\n"
+    notebook.declare("name: dt\nexec: x\nenv_passthrough: [GITHUB_TOKEN]\nrequired_env: [HOST_NAME]\n")
+    assert notebook.fine("%mcc_diff").out == "dt +GITHUB_TOKEN passthrough\n"
+    notebook.declare("name: dt\nexec: x\nenv_passthrough: [GITHUB_TOKEN]\nrequired_env: [HOST_NAME]\n")
+    assert notebook.fine("%mcc_diff dt").out == "nothing changed\n"
+
+    notebook.fails("%mcc_diff dt --lock", DeclarationError, f"{tmp_path}/mcc.lock: there is no such lock; write it with `mcc-jupyter check --update`")
+    (tmp_path / "mcc.lock").write_text('version = 1\n[files."nb.ipynb".dt]\ntool = ["exec"]\nrequired = ["HOST_NAME"]\ngroups = ["public"]\n')
+    assert notebook.fine("%mcc_diff dt --lock").out == "dt +GITHUB_TOKEN passthrough\n"
+    assert notebook.fine("%mcc_diff --lock=mcc.lock").out == "dt +GITHUB_TOKEN passthrough\n"
 
 
 @pytest.mark.parametrize("body", ["name: t\nexec: x\nenv: {A: b}\nenv_passthrough: ['AWS_*', GITHUB_TOKEN]\n", "name: t\nfn: json:loads\nenv: {PYTHONPATH: /nowhere}\n", "name: t\nexec: x\nenv_passthrough: true\n"], ids=["exec", "fn", "all"])

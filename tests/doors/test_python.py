@@ -51,7 +51,7 @@ def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     box = door.toolbox()
     for tool in box.registry:
-        box.remove(tool.key)
+        box.registry.remove(tool.key)
     mcc.session.clear()
 
 
@@ -518,3 +518,16 @@ def test_a_forked_process_has_a_toolbox_of_its_own(outside: dict[str, str], tmp_
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=outside, cwd=tmp_path)
 
     assert (ran.stdout, ran.stderr, ran.returncode) == ("here\n0 ('public.t',) here\nhere\n", "", 0)
+
+
+def test_a_diff_is_the_changes_of_a_declaration_or_against_a_lock(tmp_path: Path) -> None:
+    (tmp_path / "d.yaml").write_text("{name: differing, exec: x, env: {A: b}}\n")
+    mcc.load("d.yaml")
+    assert [str(change) for change in mcc.diff("differing")] == ["differing +exec tool", "differing +A env"]
+    assert mcc.diff("differing") == mcc.diff()
+
+    (tmp_path / "mcc.lock").write_text('version = 1\n[files."d.yaml".differing]\ntool = ["exec"]\ngroups = ["public"]\n')
+    for lock in (True, "mcc.lock", tmp_path / "mcc.lock"):
+        assert [str(change) for change in mcc.diff("differing", lock=lock)] == ["differing +A env"]
+    with pytest.raises(UnknownTool):
+        mcc.diff("nope")

@@ -366,8 +366,7 @@ def test_what_a_path_cannot_be(folder: Path) -> None:
     assert problem("gone.yaml", folder) == "gone.yaml: file not found"
     assert problem("gone/*.yaml", folder) == "gone/*.yaml: no file matches"
     assert problem("empty", folder) == "empty: the folder holds no *.yaml or *.yml file"
-    unsupported = "this version loads YAML files only; policy files and MCP client files are not supported"
-    assert problem("mcc.toml", folder) == f"mcc.toml: {unsupported}"
+    unsupported = "this version loads YAML files and policy files; MCP client files are not supported"
     assert problem(".mcp.json", folder) == f".mcp.json: {unsupported}"
     (folder / "empty" / "folder.yaml").mkdir()
     assert problem("empty", folder) == "empty/folder.yaml: file is a directory"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +13,8 @@ from traitlets.config import Config
 from mcc_jupyter.core.errors import PolicyError
 from mcc_jupyter.core.tool import DEFAULT_FLOOR, Origin
 from mcc_jupyter.runtime import current
-from mcc_jupyter.runtime.current import cell_origin, running_cell, toolbox_for, toolbox_known
+from mcc_jupyter.runtime.current import cell_origin, new_toolbox, running_cell, toolbox_for, toolbox_known
+from mcc_jupyter.runtime.policy_search import Start
 from mcc_jupyter.runtime.toolbox import Toolbox
 
 
@@ -184,3 +186,26 @@ def test_a_host_that_tells_no_cell_id_has_none(shell: object) -> None:
 
 def test_a_message_without_an_id_gives_the_cell_alone() -> None:
     assert running_cell(Shell({"metadata": {"cellId": "c1"}})) == ("c1", None)
+
+
+# The policy file
+
+
+def test_a_policy_file_at_the_start_governs_the_toolbox_whatever_is_configured(tmp_path: Path) -> None:
+    (tmp_path / "mcc.toml").write_text("env_floor = ['PATH', 'CORP']\n[tools.a]\nexec = 'x'\n[profiles.p]\ntools = ['a']\n[workspaces.'*']\nprofiles = ['p']\n")
+    shell = Shell(env_floor=["PATH", "SECRET"], groups=["ops"])
+    shell.starting_dir = str(tmp_path)  # type: ignore[attr-defined]
+    box = toolbox_for(shell, parent)
+
+    assert [tool.name for tool in box.registry] == ["a"]
+    assert box.floor == ("PATH", "CORP")
+    assert box.identity.groups == ("ops",)
+
+
+def test_a_command_has_a_toolbox_of_its_own_and_says_how_it_was_started(tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_text("[grants]\nallow = ['A']\n")
+    start = Start({}, str(tmp_path), policy="p.toml", workspace="w")
+
+    one, other = new_toolbox(parent, start), new_toolbox(parent, start)
+    assert one is not other
+    assert (str(one.governed.workspace), one.governed.cap().allow) == ("w", ("A",))  # type: ignore[union-attr]

@@ -123,7 +123,7 @@ def test_the_command_line_tells_an_internal_error_by_its_status(
     assert SECRET not in told
 
 
-@pytest.mark.parametrize("verb", ["call", "acall", "map", "report", "load", "item"])
+@pytest.mark.parametrize("verb", ["call", "acall", "map", "report", "load", "diff", "item"])
 def test_every_verb_tells_an_interrupt_in_one_line(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     actions: dict[str, Callable[[], object]] = {
         "call": lambda: door.call("t"),
@@ -131,6 +131,7 @@ def test_every_verb_tells_an_interrupt_in_one_line(verb: str, monkeypatch: pytes
         "map": lambda: door.map("t", [], progress=False),
         "report": lambda: door.report("t"),
         "load": lambda: door.load("t"),
+        "diff": lambda: door.diff("t"),
         "item": lambda: door.tools["t"],
     }
     monkeypatch.setattr(door, "toolbox_for", lambda *_: raising(KeyboardInterrupt())())
@@ -147,6 +148,8 @@ def test_every_verb_tells_an_interrupt_in_one_line(verb: str, monkeypatch: pytes
         (lambda: door.call(5), "a tool's name is text, like `query`, and not of type int"),  # type: ignore[arg-type]
         (lambda: asyncio.run(door.acall(5)), "a tool's name is text, like `query`, and not of type int"),  # type: ignore[arg-type]
         (lambda: door.report(5), "a tool's name is text, like `query`, and not of type int"),  # type: ignore[arg-type]
+        (lambda: door.diff(5), "a tool's name is text, like `query`, and not of type int"),  # type: ignore[arg-type]
+        (lambda: door.diff(lock=5), "diff: a path is text, like `tools.yaml`, and not of type int"),  # type: ignore[arg-type]
         (lambda: door.tools[5], "a tool's name is text, like `query`, and not of type int"),  # type: ignore[index]
         (lambda: door.map("t", 5), "map: arguments are a list of mappings, one for each call"),  # type: ignore[arg-type]
         (lambda: door.map("t", [], workers=-1), "map: workers must be a whole number above 0, or None"),

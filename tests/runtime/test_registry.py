@@ -243,3 +243,30 @@ def test_declaring_finding_and_removing_at_once_is_safe() -> None:
         thread.join()
     assert sorted(rounds) == [0, 1, 2, 3]
     assert sorted(keys(registry)) == [f"public.u{who}_199" for who in range(4)]
+
+
+def test_the_declaration_that_one_took_the_place_of_is_known() -> None:
+    registry = Registry()
+    declare(registry, cell("c1"), "a")
+    first = registry.find("a")
+    assert registry.earlier("public.a") is None
+    declare(registry, cell("c1"), "a", "b")
+    assert registry.earlier("public.a") is first
+    assert registry.earlier("public.b") is None
+
+
+def test_a_tool_that_was_removed_is_the_earlier_one_of_the_next() -> None:
+    registry = Registry()
+    declare(registry, cell("c1"), "a")
+    first = registry.remove("a")
+    declare(registry, cell("c2"), "a")
+    assert registry.earlier("public.a") is first
+
+
+@pytest.mark.parametrize(("complete", "origin", "known"), [(True, cell("c1"), True), (False, cell("c1"), True), (True, cell("c2"), False), (True, cell(None), False)])
+def test_a_tool_of_other_groups_is_the_same_where_the_old_one_goes(complete: bool, origin: Origin, known: bool) -> None:
+    registry = Registry()
+    declare(registry, cell("c1"), "a")
+    first = registry.find("a")
+    registry.put([tool("a", origin, "ops")], origin, complete=complete)
+    assert registry.earlier("ops.a") is (first if known else None)

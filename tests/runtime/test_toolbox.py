@@ -20,6 +20,7 @@ from mcc_jupyter.core.tool import Origin
 from mcc_jupyter.runtime import catalog
 from mcc_jupyter.runtime.identity import Identity
 from mcc_jupyter.runtime.launcher import Exit
+from mcc_jupyter.runtime.listings import session_listing
 from mcc_jupyter.runtime.toolbox import Added, Probe, Toolbox
 
 from .conftest import FakeLauncher, Sink, World, frame
@@ -103,7 +104,7 @@ def test_what_is_shown_of_a_declaration_is_brief_and_ends_with_what_its_reports_
 
 def test_removing_forgets_a_tool(world: World) -> None:
     world.declare("{name: a, exec: 'true'}")
-    assert world.box.remove("a").key == "public.a"
+    assert world.box.registry.remove("a").key == "public.a"
     assert refusal(lambda: world.box.call("a")) == (
         "UnknownTool: No tool 'a' is declared here, nor any other; run the cell that declares it"
     )
@@ -382,7 +383,7 @@ def test_tools_are_listed_with_kind_state_and_the_first_line_of_their_descriptio
 
 def test_the_session_is_listed_by_key_type_and_size(world: World) -> None:
     world.box.session["rows"] = "SENTINEL" * 200
-    listing = world.box.session_listing()
+    listing = session_listing(world.box.session)
     assert listing.columns == ("key", "type", "size")
     assert listing.rows[0][::2] == ("user", "identity")
     assert listing.rows[-1] == ("rows", "text", "1,602 bytes")

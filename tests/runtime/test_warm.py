@@ -448,6 +448,23 @@ def test_a_changed_source_ends_no_call_that_runs(functions: Functions) -> None:
     assert functions.call().value == "third"
 
 
+def test_what_waits_is_ended_at_once_and_a_call_that_runs_goes_on(functions: Functions) -> None:
+    functions.declare("import os, time\ndef run(seconds: float):\n    open('began', 'a').write('x')\n    time.sleep(seconds)\n    return os.getppid()\n")
+    first = functions.call(seconds=0)
+    began = functions.world.folder / "began"
+    ended = []
+    thread = threading.Thread(target=lambda: ended.append(functions.call(seconds=1)))
+    thread.start()
+    assert until(lambda: began.read_text() == "xx")
+    functions.box._retire()
+    second = functions.call(seconds=0)
+    thread.join()
+
+    assert (ended[0].value, ended[0].mode) == (first.value, "warm")
+    assert second.value != first.value
+    assert until(lambda: not alive(first.value))
+
+
 def test_a_report_that_is_there_goes_before_the_status(functions: Functions) -> None:
     ours, theirs = zip(*(socketpair() for _ in range(2)), strict=True)
     request = Request(("python",), {}, "/", result=True)

@@ -2,7 +2,7 @@
 
 FILE is a tools file, a folder or glob of them, or a notebook: its declarations are read, its other code is not run.
 ``scan`` and ``clean``, which take any files and need no tools, stand in ``secrets``,
-and ``launch`` in its own file.
+and ``check`` and ``launch`` in their own files.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from typing import Literal
 
 from ... import __version__
 from ...core.errors import MccError, UnknownTool, near
-from ...runtime.current import toolbox_for
 from ...runtime.guard import guarded
 from ...runtime.parent import Parent
 from ...runtime.toolbox import Toolbox
-from . import launch, secrets
+from . import check, launch, policy, secrets
 
 _INTERRUPTED = 130
 
@@ -49,7 +48,7 @@ def _run(options: argparse.Namespace) -> int:
         status: int = options.run(parent(), options)
         sys.stdout.flush()
         return status
-    toolbox = toolbox_for(None, parent)
+    toolbox = policy.toolbox_of(parent, options)
     try:
         status = options.command(toolbox, options)
         sys.stdout.flush()
@@ -87,8 +86,12 @@ def _parser() -> argparse.ArgumentParser:
     call.add_argument("--timeout", type=float, metavar="SECONDS", help="goes before the tool's own limit")
     call.add_argument("--spill", metavar="FILE", help="write all of its output, redacted, to this new file")
     call.set_defaults(command=_call)
+    for command in (tools, report, call):
+        policy.add_options(command)
 
+    policy.add_commands(commands)
     secrets.add_commands(commands)
+    check.add_commands(commands)
     launch.add_commands(commands)
     return parser
 
@@ -98,19 +101,32 @@ def _load(toolbox: Toolbox, file: str, wanted: str | None = None) -> int:
 
     Where one tool is *wanted* and there, what is wrong with others is not told.
     """
+    if policy.is_policy(toolbox, file):
+        return 0
     added = toolbox.load_notebook(file) if file.endswith(".ipynb") else toolbox.load(file)
     sys.stderr.write(added.printed)
+    if wanted is not None and _is_there(toolbox, wanted):
+        return 0
     if not added.tools:
         added.raise_for_problems()
-    known = [name for tool in added.tools for name in (tool.name, tool.key)]
-    if wanted in known:
-        return 0
     for line in (*added.notices, *added.problems):
         print(line, file=sys.stderr)
     if wanted is not None:
-        listed = ", ".join(dict.fromkeys(tool.name for tool in added.tools)) or "none"
+        known = [name for tool in toolbox.registry for name in (tool.name, tool.key)]
+        listed = ", ".join(dict.fromkeys(tool.name for tool in toolbox.registry)) or "none"
         raise UnknownTool(f"{file} declares no tool {wanted!r}{near(wanted, known)}; its tools: {listed}")
     return 2 if added.problems else 0
+
+
+def _is_there(toolbox: Toolbox, name: str) -> bool:
+    """Whether there is such a tool, or several. Raises ``ToolUnavailable`` for one that was not granted."""
+    if any(name in (tool.name, tool.key) for tool in toolbox.registry):
+        return True
+    try:
+        toolbox.registry.find(name)
+    except UnknownTool:
+        return False
+    return True
 
 
 def _tools(toolbox: Toolbox, options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Completion on the lines of our magics, and in a YAML cell of tools: fields, types, names of variables."""
+"""What may stand on the lines of our magics, and in a YAML cell of tools: fields, types, names of variables."""
 
 from __future__ import annotations
 
@@ -11,72 +11,10 @@ from ...runtime.guard import guarded
 
 if TYPE_CHECKING:
     from IPython.core.completer import CompletionContext
-    from IPython.core.interactiveshell import InteractiveShell
 
     from ...runtime.toolbox import Toolbox
 
-_MATCHER = "mcc_jupyter"
-_YAML_CELL = re.compile(r"%%mcc_tool[ \t]*\n")
 _WORD = re.compile(r"[A-Za-z0-9_]*\Z")
-
-
-def add(shell: InteractiveShell) -> None:
-    """Registers the matcher, where the shell has a completer."""
-    completer = getattr(shell, "Completer", None)
-    if completer is not None:
-        completer.custom_matchers.append(_matcher(shell))
-
-
-def remove(shell: InteractiveShell) -> None:
-    """Takes the matcher back."""
-    completer = getattr(shell, "Completer", None)
-    if completer is not None:
-        completer.custom_matchers[:] = [
-            matcher for matcher in completer.custom_matchers if getattr(matcher, "matcher_identifier", "") != _MATCHER
-        ]
-
-
-def _matcher(shell: InteractiveShell) -> Any:
-    from IPython.core.completer import SimpleCompletion, context_matcher
-
-    @context_matcher(identifier=_MATCHER, priority=100)  # type: ignore[untyped-decorator]
-    def complete(context: CompletionContext) -> Any:
-        before = context.line_with_cursor[: context.cursor_position]
-        if context.cursor_line and _YAML_CELL.match(context.full_text):
-            return _in_body(context, before)
-        before = before.lstrip()
-        ours = before.startswith("%mcc_") or (before.startswith("%%mcc_") and context.cursor_line == 0)
-        if not ours or " " not in before:
-            return {"completions": [], "suppress": False}
-        from .magics import toolbox_of
-
-        token = before[before.rindex(" ") + 1 :]
-        found = [word for word in candidates(before, toolbox_of(shell)) if word.startswith(token)]
-        return {
-            "completions": [SimpleCompletion(text=word, type="mcc") for word in found],
-            "matched_fragment": token,
-            "suppress": bool(found),
-        }
-
-    return complete
-
-
-def _in_body(context: CompletionContext, before: str) -> Any:
-    from IPython.core.completer import SimpleCompletion
-
-    from ...core.cell_help import suggestions
-    from .magics import parent_names
-
-    lines = context.full_text.split("\n")[1 : context.cursor_line]
-    token = _WORD.search(before)[0]  # type: ignore[index]  # an empty word is one
-    above = "".join(f"{line}\n" for line in lines)
-    found = [word for word in suggestions(above, before, parent_names()) if word.startswith(token) and word != token]
-    return {
-        "completions": [SimpleCompletion(text=word, type="mcc") for word in found],
-        "matched_fragment": token,
-        # Python's own completions have no meaning in YAML.
-        "suppress": True,
-    }
 
 
 @guarded
@@ -96,18 +34,43 @@ def candidates(before: str, toolbox: Toolbox) -> Iterable[str]:
             return _tools(toolbox)
         case "%mcc_env":
             return [*(_tools(toolbox, all_of_them=True) if first else ()), "--all"]
+        case "%mcc_diff":
+            return [*(_tools(toolbox, all_of_them=True) if first else ()), "--lock"]
         case "%mcc_tools":
             return ["rm"] if first else _tools(toolbox, all_of_them=True) if words[0] == "rm" else ()
         case "%mcc_session":
             return ["set", "get", "del", "list", "clear"] if first else toolbox.session
         case "%mcc_guard":
             return ["on", "off", "status"] if first else ()
+        case "%mcc_use":
+            return [profile for profile in toolbox.governed.profiles if profile not in words[:-1]]
+        case "%mcc_skills" if first:
+            return sorted(toolbox.governed.skill_names())
         case "%%mcc_tool":
             return [option.flag for option in TOOL_OPTIONS]
         case "%%mcc_sh":
             return [option.flag for option in SH_OPTIONS]
         case _:
             return ()
+
+
+def in_body(context: CompletionContext, before: str) -> Any:
+    """The matcher's answer below the first line of a ``%%mcc_tool`` cell; *before*: its line up to the cursor."""
+    from IPython.core.completer import SimpleCompletion
+
+    from ...core.cell_help import suggestions
+    from .magics import parent_names
+
+    lines = context.full_text.split("\n")[1 : context.cursor_line]
+    token = _WORD.search(before)[0]  # type: ignore[index]  # an empty word is one
+    above = "".join(f"{line}\n" for line in lines)
+    found = [word for word in suggestions(above, before, parent_names()) if word.startswith(token) and word != token]
+    return {
+        "completions": [SimpleCompletion(text=word, type="mcc") for word in found],
+        "matched_fragment": token,
+        # Python's own completions have no meaning in YAML.
+        "suppress": True,
+    }
 
 
 def _tools(toolbox: Toolbox, *, all_of_them: bool = False) -> list[str]:

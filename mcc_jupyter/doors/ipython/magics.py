@@ -150,7 +150,7 @@ class MccMagics(Magics):
         """
         words = _words("%mcc_tools", line, "[rm NAME]")
         if words[:1] == ["rm"] and len(words) == 2:
-            print(f"removed {self.toolbox.remove(words[1]).key}")
+            print(f"removed {self.toolbox.registry.remove(words[1]).key}")
         elif words:
             raise _usage("%mcc_tools", "[rm NAME]")
         else:
@@ -187,6 +187,27 @@ class MccMagics(Magics):
     @no_var_expand
     @line_magic
     @guarded
+    def mcc_diff(self, line: str) -> None:
+        """Show what a tool's declaration changes against its last one, by name; without a tool, of all tools.
+
+        %mcc_diff [TOOL] [--lock | --lock=FILE]
+
+        --lock compares with the lock of `mcc-jupyter check`: FILE, or the nearest mcc.lock here or above.
+        """
+        from ...runtime.differing import diff, lines, lock_file
+
+        form = "[TOOL] [--lock | --lock=FILE]"
+        words = _words("%mcc_diff", line, form, most=2, options=("--lock", "--lock="))
+        locks = [word.partition("=")[2] or lock_file() for word in words if word.startswith("--lock")]
+        names = [word for word in words if not word.startswith("--lock")]
+        if len(names) > 1 or len(locks) > 1:
+            raise _usage("%mcc_diff", form)
+        found = diff(self.toolbox.registry, *names, lock=locks[0] if locks else None)
+        print("\n".join(lines(found)) or "nothing changed")
+
+    @no_var_expand
+    @line_magic
+    @guarded
     def mcc_session(self, line: str) -> Any:
         """The notebook's session: what every tool can read in MCC_CTX.
 
@@ -211,10 +232,56 @@ class MccMagics(Magics):
             case ["clear"]:
                 session.clear()
             case [] | ["list"]:
-                self._display(self.toolbox.session_listing())
+                from ...runtime.listings import session_listing
+
+                self._display(session_listing(session))
             case _:
                 raise _usage("%mcc_session", form)
         return None
+
+    # ---- the operator's policy file
+
+    @no_var_expand
+    @line_magic
+    @guarded
+    def mcc_policy(self, line: str) -> None:
+        """Show the policy file that holds here: the workspace, its tools, and what cells may ask for.
+
+        %mcc_policy
+        """
+        _words("%mcc_policy", line, "", most=0)
+        self._display(self.toolbox.standing())
+
+    @no_var_expand
+    @line_magic
+    @guarded
+    def mcc_use(self, line: str) -> None:
+        """Give up the operator's tools that none of these profiles has, until the kernel restarts.
+
+        %mcc_use PROFILE…
+        """
+        profiles = _words("%mcc_use", line, "PROFILE…", least=1)
+        dropped = self.toolbox.governed.use(profiles)
+        print(f"given up: {', '.join(dropped)}" if dropped else "nothing was given up: these profiles have every tool")
+
+    @no_var_expand
+    @line_magic
+    @guarded
+    def mcc_skills(self, line: str) -> None:
+        """List the skills of this workspace, or show one.
+
+        %mcc_skills
+        %mcc_skills NAME
+        """
+        from ...runtime.listings import skills_listing
+
+        names = _words("%mcc_skills", line, "[NAME]", most=1)
+        if not names:
+            self._display(skills_listing(self.toolbox.governed.skills()))
+            return
+        from IPython.display import Markdown, display
+
+        display(Markdown(self.toolbox.governed.skill(names[0]).text))  # type: ignore[no-untyped-call]
 
     @no_var_expand
     @line_magic
@@ -240,6 +307,17 @@ class MccMagics(Magics):
                 print("The guard is off; `%mcc_guard on` switches it on." if guard is None else guard.status())
             case _:
                 raise _usage("%mcc_guard", "on | off | status")
+
+    def tell_policy(self) -> None:
+        """Says what is wrong with a policy file and which of its tools are unavailable; without a file it does nothing.
+
+        The file is looked for without making the toolbox, so that loading the extension stays quick.
+        """
+        from ...runtime.policy_search import find, start_of
+
+        if find(start_of(self.shell, _parent)) is not None:
+            for line in self.toolbox.governed.news():
+                print(line)
 
     def start_guard(self, *, again: bool = False) -> None:
         """Switches the guard on if the configuration says so, or *again* after a reload; raises ``PolicyError``."""
@@ -315,7 +393,7 @@ def _show(stream: Literal["stdout", "stderr"], text: str) -> None:
 
 
 def _usage(magic: str, form: str) -> Exception:
-    return _argument_error(f"{magic}: write `{magic} {form}`; `{magic}?` shows the help")
+    return _argument_error(f"{magic}: write `{f'{magic} {form}'.rstrip()}`; `{magic}?` shows the help")
 
 
 def _argument_error(text: str) -> Exception:
@@ -343,7 +421,8 @@ def _words(
         words = shlex.split(line)
     except ValueError:
         raise _usage(magic, form) from None
-    unknown = [word for word in words if word.startswith("-") and word not in options]
+    flags = [word for word in words if word.startswith("-")]
+    unknown = [word for word in flags if word not in options and f"{word.partition('=')[0]}=" not in options]
     if unknown or len(words) < least or (most is not None and len(words) > most):
         raise _usage(magic, form)
     return words
