@@ -91,6 +91,21 @@ class Standing:
             "footer": list(self.footer),
         }
 
+    def brief(self) -> dict[str, object] | None:
+        """What other processes are told of it (SPEC 13.2); None without a file. Tools are told one by one."""
+        if self.file is None:
+            return None
+        return {
+            "label": self.file,
+            "workspace": self.workspace or None,
+            "profiles": list(self.profiles),
+            "allow": list(self.allow),
+            "deny": list(self.deny),
+            "exposed": list(self.exposed),
+            "problems": list(self.problems),
+            "notes": list(self.notes),
+        }
+
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, str]:

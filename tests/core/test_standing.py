@@ -80,3 +80,12 @@ def test_json_is_complete() -> None:
     assert (document["schema"], document["version"], document["file"]) == ("mcc.policy", 1, "mcc.toml")
     assert (document["grants"], document["dropped"]) == ({"allow": ["AWS_*"], "deny": ["AWS_SECRET*"]}, ["query"])
     assert Standing(None).json()["workspace"] is None
+
+
+def test_other_processes_are_told_the_authority_and_no_tool() -> None:
+    assert FULL.brief() == {
+        "label": "mcc.toml", "workspace": FULL.workspace, "profiles": list(FULL.profiles), "allow": ["AWS_*"], "deny": ["AWS_SECRET*"],
+        "exposed": list(FULL.exposed), "problems": list(FULL.problems), "notes": list(FULL.notes),
+    }  # fmt: skip
+    assert Standing(None).brief() is None
+    assert Standing("mcc.toml").brief()["workspace"] is None  # type: ignore[index]

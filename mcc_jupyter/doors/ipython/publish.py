@@ -146,6 +146,7 @@ class Publishing:
             tools=tools,
             session=tuple(toolbox.session.rows()),
             isolation=toolbox.launcher.isolation if tools else None,
+            policy=toolbox.governed.standing(()).brief(),
             **facts,
         )
 

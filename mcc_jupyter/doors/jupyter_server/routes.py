@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from . import calling, documents, looking, notebooks
+from . import calling, documents, looking, notebooks, redacting
 from .openapi import BASE, PAGED, Operation, Query
 
 if TYPE_CHECKING:
@@ -160,6 +160,21 @@ TABLE: tuple[tuple[type[RequestHandler], tuple[Operation, ...]], ...] = (
                 "Forget a workspace and its environment. Kernels that have it keep it to their end.",
                 {204: None},
                 (404,),
+            ),
+        ),
+    ),
+    (
+        redacting.RedactionsHandler,
+        (
+            Operation(
+                "post",
+                "/redactions",
+                redacting.RESOURCE,
+                "execute",
+                "A cell's outputs with marks in place of values, as the save guard would save them. Nothing is kept.",
+                {200: "Redacted"},
+                (415, 422),
+                body="Outputs",
             ),
         ),
     ),

@@ -31,7 +31,11 @@ def _page(name: str, item: Schema, **more: Schema) -> Schema:
 _POLICY: Schema = {
     "type": ["object", "null"],
     "description": "The operator's policy file, by its label; null without one.",
-    "properties": {"label": _TEXT_OR_NULL, "notes": _TEXTS},
+    "properties": {
+        "label": _TEXT_OR_NULL,
+        "workspace": _TEXT_OR_NULL,
+        **dict.fromkeys(("profiles", "allow", "deny", "exposed", "problems", "notes"), _TEXTS),
+    },
 }
 
 SCHEMAS: dict[str, Schema] = {
@@ -188,6 +192,29 @@ SCHEMAS: dict[str, Schema] = {
         }
     ),
     "Workspaces": _page("workspaces", ref("Workspace")),
+    "Outputs": _object(
+        {"outputs": {"type": "array", "items": {"type": "object"}, "description": "As nbformat has them."}},
+        {"path": {**_TEXT_OR_NULL, "description": "The notebook's, whose kernels are asked too."}},
+        closed=True,
+    ),
+    "Redacted": _object(
+        {
+            "outputs": {"type": "array", "items": {"type": "object"}},
+            "findings": {
+                "type": "array",
+                "items": _object(
+                    {
+                        "output": {"type": ["integer", "null"], "minimum": 1},
+                        "line": {"type": ["integer", "null"], "minimum": 1},
+                        "name": _TEXT_OR_NULL,
+                        "format": _TEXT_OR_NULL,
+                        "redacted": _FLAG,
+                    }
+                ),
+            },
+            "notes": {**_TEXTS, "description": "What was not looked for."},
+        }
+    ),
     "Audit": _page("entries", ref("AuditEntry"), kept={**_FLAG, "description": "Whether a log is kept at all."}),
     "AuditEntry": _object(
         {"v": {"const": 1}, "time": _TEXT, "who": _TEXT, "tool": _TEXT, "door": _TEXT, "outcome": _TEXT},
