@@ -46,7 +46,51 @@ export function CallsView(props: { host: Host; kernel: string; revision: string 
           </tbody>
         </table>
       )}
+      <AuditLog host={host} revision={`${revision} ${round}`} />
     </>
+  );
+}
+
+/** What the server keeps of calls over HTTP, also of those before the kernel's last restart. */
+function AuditLog(props: { host: Host; revision: string }): JSX.Element {
+  const { host, revision } = props;
+  const { trans } = host;
+  const asked = useAnswer(() => host.requests.audit(), [revision]);
+  const entries = asked.kind === 'answer' ? asked.value : [];
+  return (
+    <section className="mcc-audit" aria-label={trans.__('Audit log')}>
+      <h2>{trans.__('Audit log of the server')}</h2>
+      {asked.kind === 'error' && <p className="mcc-empty">{trans.__('You may not read it: %1', asked.message)}</p>}
+      {asked.kind === 'answer' && entries === null && (
+        <p className="mcc-empty">{trans.__('This server keeps no log of calls.')}</p>
+      )}
+      {asked.kind === 'answer' && entries !== null && entries.length === 0 && (
+        <p className="mcc-empty">{trans.__('It is empty.')}</p>
+      )}
+      {entries !== null && entries.length > 0 && (
+        <table className="mcc-table">
+          <caption className="mcc-hidden">{trans.__('Audit log')}</caption>
+          <thead>
+            <tr>
+              <th scope="col">{trans.__('Time')}</th>
+              <th scope="col">{trans.__('Tool')}</th>
+              <th scope="col">{trans.__('User')}</th>
+              <th scope="col">{trans.__('Ended')}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {entries.map((entry, place) => (
+              <tr key={place}>
+                <td title={new Date(entry.time).toLocaleString()}>{new Date(entry.time).toLocaleTimeString()}</td>
+                <th scope="row">{entry.tool}</th>
+                <td>{entry.who}</td>
+                <td>{entry.reason === null ? entry.outcome : `${entry.outcome}: ${entry.reason}`}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
   );
 }
 

@@ -13,6 +13,7 @@ import { Signal } from '@lumino/signaling';
 import { addCommands, COMMANDS, insertCell } from './commands';
 import { Highlighter } from './highlight';
 import { toolIcon } from './icons';
+import { LeakMarks } from './leakmarks';
 import { markProblems, problemMarks } from './marks';
 import { PanelModel } from './model';
 import { Host, Panel } from './panel';
@@ -89,16 +90,8 @@ const highlight: JupyterFrontEndPlugin<void> = {
   optional: [ISettingRegistry],
   activate: (_app: JupyterFrontEnd, tracker: INotebookTracker, registry: ISettingRegistry | null) => {
     const highlighter = new Highlighter(tracker);
-    if (registry === null) {
-      highlighter.isOn = true;
-      return;
-    }
-    void registry.load(highlight.id).then(settings => {
-      const read = (): void => {
-        highlighter.isOn = settings.get('enabled').composite !== false;
-      };
-      settings.changed.connect(read);
-      read();
+    whileEnabled(registry, highlight.id, on => {
+      highlighter.isOn = on;
     });
   }
 };
@@ -108,13 +101,52 @@ const marks: JupyterFrontEndPlugin<void> = {
   description: 'Marks the lines of a declaration that its last run had something against.',
   autoStart: true,
   requires: [IEditorExtensionRegistry],
-  activate: (_app: JupyterFrontEnd, registry: IEditorExtensionRegistry) => {
-    registry.addExtension({
+  optional: [ISettingRegistry],
+  activate: (_app: JupyterFrontEnd, editors: IEditorExtensionRegistry, registry: ISettingRegistry | null) => {
+    let isOn = false;
+    editors.addExtension({
       name: 'mcc-jupyter:marks',
       factory: () => EditorExtensionRegistry.createImmutableExtension(problemMarks)
     });
-    markProblems();
+    markProblems(() => isOn);
+    whileEnabled(registry, marks.id, on => {
+      isOn = on;
+    });
   }
 };
 
-export default [renderer, panel, highlight, marks];
+const leaks: JupyterFrontEndPlugin<void> = {
+  id: 'mcc-jupyter:leaks',
+  description: 'Shows at a cell that its last save held a secret, and redacts its outputs.',
+  autoStart: true,
+  requires: [INotebookTracker],
+  optional: [ITranslator, ISettingRegistry],
+  activate: (
+    app: JupyterFrontEnd,
+    tracker: INotebookTracker,
+    translator: ITranslator | null,
+    registry: ISettingRegistry | null
+  ) => {
+    const trans = (translator ?? nullTranslator).load(DOMAIN);
+    const found = new LeakMarks(tracker, new Requests(app.serviceManager.serverSettings), trans);
+    app.serviceManager.events.stream.connect((_, emission) => found.hear(emission));
+    whileEnabled(registry, leaks.id, on => {
+      found.isOn = on;
+    });
+  }
+};
+
+/** Tells *set* the setting `enabled` of the plugin *id*, now and whenever it changes; on where there are no settings. */
+function whileEnabled(registry: ISettingRegistry | null, id: string, set: (on: boolean) => void): void {
+  if (registry === null) {
+    set(true);
+    return;
+  }
+  void registry.load(id).then(settings => {
+    const read = (): void => set(settings.get('enabled').composite !== false);
+    settings.changed.connect(read);
+    read();
+  });
+}
+
+export default [renderer, panel, highlight, marks, leaks];

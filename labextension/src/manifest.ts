@@ -27,7 +27,15 @@ export interface SessionKey {
 
 export interface Policy {
   readonly label: string;
+  readonly workspace: string | null;
   readonly profiles: readonly string[];
+  /** What cells may ask for, and never. */
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+  /** Names that the workspace itself gets. */
+  readonly exposed: readonly string[];
+  /** Why the file cannot be used. */
+  readonly problems: readonly string[];
   readonly notes: readonly string[];
 }
 
@@ -65,7 +73,19 @@ export function readSession(data: unknown): readonly SessionKey[] {
 export function readPolicy(data: unknown): Policy | null {
   const found = plain(data);
   const label = textOrNull(found['label']);
-  return label === null ? null : { label, profiles: texts(found['profiles']), notes: texts(found['notes']) };
+  if (label === null) {
+    return null;
+  }
+  return {
+    label,
+    workspace: textOrNull(found['workspace']),
+    profiles: texts(found['profiles']),
+    allow: texts(found['allow']),
+    deny: texts(found['deny']),
+    exposed: texts(found['exposed']),
+    problems: texts(found['problems']),
+    notes: texts(found['notes'])
+  };
 }
 
 /** The tools that have all words of *query* in name, kind, groups, description or notice; unavailable ones first. */

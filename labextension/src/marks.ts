@@ -36,10 +36,10 @@ const field = StateField.define<DecorationSet>({
 /** For the editors of cells. */
 export const problemMarks: Extension = field;
 
-/** Marks what a cell's run said of its lines. */
-export function markProblems(): void {
+/** Marks what a cell's run said of its lines, while *isOn*. */
+export function markProblems(isOn: () => boolean): void {
   NotebookActions.executed.connect((_, { cell }) => {
-    if (cell instanceof CodeCell && cell.editor instanceof CodeMirrorEditor) {
+    if (isOn() && cell instanceof CodeCell && cell.editor instanceof CodeMirrorEditor) {
       const isOurs = language(cell.model.sharedModel.getSource()) !== null;
       const found = isOurs ? problems(cell.model.outputs.toJSON()) : [];
       cell.editor.editor.dispatch({ effects: setProblems.of(found) });

@@ -5,7 +5,7 @@ import { ReactWidget } from '@jupyterlab/ui-components';
 import React, { useEffect, useReducer, useState } from 'react';
 
 import { CallsView } from './callsview';
-import { KernelState, counts } from './manifest';
+import { KernelState, Policy, counts } from './manifest';
 import { MatrixPage } from './matrixpage';
 import { PanelModel, View } from './model';
 import { Requests } from './request';
@@ -79,17 +79,46 @@ function Summary(props: { state: KernelState; trans: TranslationBundle }): JSX.E
         {unavailable > 0 && <span>{trans.__('%1 unavailable', unavailable)}</span>}
         <span>{state.guard ? trans.__('guard on') : trans.__('guard off')}</span>
       </p>
-      <p className="mcc-authority">
-        {state.policy === null
-          ? trans.__('No policy file: cells are the authority.')
-          : trans.__('Policy: %1', state.policy.label)}
-        {state.policy !== null && state.policy.profiles.length > 0 && (
-          <> {trans.__('Profiles: %1', state.policy.profiles.join(', '))}</>
-        )}
-      </p>
-      {state.policy !== null && <Lines className="mcc-notes" lines={state.policy.notes} />}
+      {state.policy === null ? (
+        <p className="mcc-authority">{trans.__('No policy file: cells are the authority.')}</p>
+      ) : (
+        <PolicyDetails policy={state.policy} trans={trans} />
+      )}
     </header>
   );
+}
+
+/** The operator's file: its name, and what it says behind it. What is wrong with it stands open. */
+function PolicyDetails(props: { policy: Policy; trans: TranslationBundle }): JSX.Element {
+  const { policy, trans } = props;
+  const facts: readonly [string, string][] = [
+    [trans.__('Workspace'), policy.workspace ?? trans.__('not named')],
+    [trans.__('Profiles'), listed(policy.profiles, trans)],
+    [trans.__('Cells may ask for'), listed(policy.allow, trans)],
+    [trans.__('Never'), listed(policy.deny, trans)],
+    [trans.__('Given to the workspace'), listed(policy.exposed, trans)]
+  ];
+  return (
+    <>
+      <details className="mcc-authority">
+        <summary>{trans.__('Policy file: %1', policy.label)}</summary>
+        <dl className="mcc-facts">
+          {facts.map(([name, value]) => (
+            <React.Fragment key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </React.Fragment>
+          ))}
+        </dl>
+        <Lines className="mcc-notes" lines={policy.notes} />
+      </details>
+      <Lines className="mcc-notices" lines={policy.problems} />
+    </>
+  );
+}
+
+function listed(items: readonly string[], trans: TranslationBundle): string {
+  return items.join(', ') || trans.__('none');
 }
 
 /** One row of tabs, moved along with the arrow keys. */

@@ -3,6 +3,7 @@
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
 
+import { Look, readLook } from './leaks';
 import { KernelState, SessionKey, Tool, readPolicy, readSession, readTool } from './manifest';
 import { Answer, Refused } from './model';
 import { Plain, plain, plains, text, textOrNull } from './plain';
@@ -22,6 +23,14 @@ export interface PastCall {
   readonly began: string;
   readonly seconds: number;
   readonly error: string | null;
+}
+
+export interface AuditEntry {
+  readonly time: string;
+  readonly who: string;
+  readonly tool: string;
+  readonly outcome: string;
+  readonly reason: string | null;
 }
 
 export class Requests {
@@ -74,6 +83,36 @@ export class Requests {
       seconds: typeof item['seconds'] === 'number' ? item['seconds'] : 0,
       error: textOrNull(plain(item['error'])['message'])
     }));
+  }
+
+  /** The server's log of calls; null where none is kept. */
+  async audit(): Promise<readonly AuditEntry[] | null> {
+    const page = await this.get(['audit'], '?limit=50');
+    if (page['kept'] !== true) {
+      return null;
+    }
+    return plains(page['entries']).map(item => ({
+      time: text(item['time']),
+      who: text(item['who']),
+      tool: text(item['tool']),
+      outcome: text(item['outcome']),
+      reason: textOrNull(item['reason'])
+    }));
+  }
+
+  /** What the save guard found when the notebook *path* was last saved; null where it was not looked at. */
+  async findings(path: string): Promise<Look | null> {
+    return readLook(await this.get(['findings'], `?${new URLSearchParams({ path }).toString()}`));
+  }
+
+  /** *outputs* with marks in place of values. Throws `Refused`. */
+  async redacted(path: string, outputs: unknown): Promise<readonly Plain[]> {
+    const response = await this.ask(['redactions'], '', {
+      method: 'POST',
+      body: JSON.stringify({ path, outputs }),
+      headers: { 'Content-Type': 'application/json' }
+    });
+    return plains(plain(await response.json())['outputs']);
   }
 
   /** Begins a call and hands on its events as they come. The call ends when *signal* is aborted. Throws `Refused`. */

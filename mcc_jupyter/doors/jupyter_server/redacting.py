@@ -1,12 +1,14 @@
-"""``/redactions``: outputs of a cell → the same with marks in place of values, as the save guard saves them (SPEC 8.4).
+"""What the save guard found, and outputs of a cell → the same with marks in place of values (SPEC 8.4).
 
 1. Who sends outputs learns whether they hold a value that the server or a kernel knows: that is no question of reading,
    so it has a resource and an action of its own. Kernels are asked as far as the user may execute in them.
-2. Nothing is saved, logged or remembered.
+2. Nothing that is sent is saved, logged or remembered.
+3. What was found in a notebook is for those who may read the contents of the server.
 """
 
 from __future__ import annotations
 
+from jupyter_core.utils import ensure_async
 from jupyter_server.auth.decorator import authorized
 from tornado import web
 
@@ -14,9 +16,27 @@ from ...core.errors import DeclarationError
 from .base import Handler, closed
 from .errors import ApiError
 from .guarding import kernels_of_notebooks
+from .looked import Looked
 from .save_guard import SaveGuard
 
 RESOURCE = "mcc_jupyter:redactions"
+
+
+class FindingsHandler(Handler):
+    auth_resource = RESOURCE
+
+    @web.authenticated
+    @authorized(action="read", resource=RESOURCE)
+    async def get(self) -> None:
+        path = self.query("path")
+        if not path:
+            raise ApiError(422, "argument", "path: must be the path of a notebook")
+        if not await ensure_async(self.authorizer.is_authorized(self, self.current_user, "read", "contents")):
+            raise web.HTTPError(403)
+        guard = self.settings["mcc_save_guard"]
+        assert isinstance(guard, SaveGuard)
+        looked = guard.findings(path)
+        await self.answer({"looked": looked is not None, **(looked or Looked(path, guard.mode, "clean")).json()})
 
 
 class RedactionsHandler(Handler):

@@ -164,6 +164,19 @@ TABLE: tuple[tuple[type[RequestHandler], tuple[Operation, ...]], ...] = (
         ),
     ),
     (
+        redacting.FindingsHandler,
+        (
+            _get(
+                "/findings",
+                redacting.RESOURCE,
+                "What the save guard found when a notebook was last saved.",
+                "Findings",
+                422,
+                query=(Query("path", {"type": "string", "minLength": 1}, "The notebook's.", required=True),),
+            ),
+        ),
+    ),
+    (
         redacting.RedactionsHandler,
         (
             Operation(

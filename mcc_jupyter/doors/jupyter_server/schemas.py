@@ -197,21 +197,30 @@ SCHEMAS: dict[str, Schema] = {
         {"path": {**_TEXT_OR_NULL, "description": "The notebook's, whose kernels are asked too."}},
         closed=True,
     ),
+    "Finding": _object(
+        {
+            "output": {"type": ["integer", "null"], "minimum": 1, "description": "Counted from one."},
+            "line": {"type": ["integer", "null"], "minimum": 1},
+            "name": {**_TEXT_OR_NULL, "description": "The variable whose value it is."},
+            "format": {**_TEXT_OR_NULL, "description": "Else the well-known format that it has."},
+            "redacted": _FLAG,
+        },
+        {"part": _TEXT, "cell": {"type": ["integer", "null"], "minimum": 1}, "cell_id": _TEXT_OR_NULL},
+    ),
+    "Findings": _object(
+        {
+            "looked": {**_FLAG, "description": "Whether it was looked at since the server started."},
+            "path": _TEXT,
+            "mode": {"enum": ["warn", "redact", "refuse", "off"]},
+            "outcome": {"enum": ["clean", "told", "redacted", "refused", "failed"]},
+            "findings": {"type": "array", "items": ref("Finding")},
+            "notes": _TEXTS,
+        }
+    ),
     "Redacted": _object(
         {
             "outputs": {"type": "array", "items": {"type": "object"}},
-            "findings": {
-                "type": "array",
-                "items": _object(
-                    {
-                        "output": {"type": ["integer", "null"], "minimum": 1},
-                        "line": {"type": ["integer", "null"], "minimum": 1},
-                        "name": _TEXT_OR_NULL,
-                        "format": _TEXT_OR_NULL,
-                        "redacted": _FLAG,
-                    }
-                ),
-            },
+            "findings": {"type": "array", "items": ref("Finding")},
             "notes": {**_TEXTS, "description": "What was not looked for."},
         }
     ),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from jupyter_server.auth.authorizer import Authorizer
 
 from tests.core.test_scan import display, stream
 from tests.doors.jupyter_server.servers import Server, eventually
 from tests.doors.jupyter_server.test_access import Mine, Named
-from tests.doors.jupyter_server.test_guarding import LOAD, MADE_UP, OF_SERVER, with_kernel
+from tests.doors.jupyter_server.test_guarding import LOAD, MADE_UP, OF_SERVER, notebook, save, with_kernel
 
 WRONG_OUTPUTS = "outputs: must be a list of the outputs of a cell, as a notebook has them"
 
@@ -83,6 +84,42 @@ async def test_an_output_of_another_form_is_answered_without_a_value(output: dic
 
     assert answer.status in (200, 422)
     assert OF_SERVER not in answer.text
+
+
+# ---- what was found at the last save
+
+
+async def test_the_last_save_of_a_notebook_is_told_by_name_and_place(server: Server) -> None:
+    await save(server, notebook(OF_SERVER))
+
+    found = await server.ask("GET", "/findings?path=x.ipynb")
+    other = await server.ask("GET", "/findings?path=y.ipynb")
+    none = await server.ask("GET", "/findings")
+
+    assert found.document == {
+        "looked": True, "path": "x.ipynb", "mode": "warn", "outcome": "told", "notes": [],
+        "findings": [{"part": "output", "cell": 2, "cell_id": "cell-0", "output": 1, "line": None, "name": "OF_SERVER_TOKEN", "format": None, "redacted": False}],
+    }  # fmt: skip
+    assert other.document == {"looked": False, "path": "y.ipynb", "mode": "warn", "outcome": "clean", "findings": [], "notes": []}
+    assert (none.status, none.document["message"]) == (422, "path: must be the path of a notebook")
+
+
+class NoContents(Authorizer):
+    """Lets nobody read contents."""
+
+    def is_authorized(self, handler: Any, user: Any, action: str, resource: str) -> bool:
+        return resource != "contents"
+
+
+class TestContents:
+    @pytest.fixture
+    def settings(self) -> dict[str, Any]:
+        return {"ServerApp": {"authorizer_class": NoContents}}
+
+    async def test_who_may_not_read_contents_is_told_nothing_of_them(self, server: Server) -> None:
+        answer = await server.ask("GET", "/findings?path=x.ipynb")
+
+        assert (answer.status, answer.document["code"]) == (403, "forbidden")
 
 
 class TestBounds:
