@@ -27,6 +27,8 @@ export class Panel extends ReactWidget {
   constructor(private readonly host: Host) {
     super();
     this.addClass('mcc-panel');
+    // Lab measures it before style sheets of extensions are there.
+    this.node.style.minWidth = '320px';
   }
 
   protected render(): JSX.Element {

@@ -5,11 +5,12 @@ import { FormComponent } from '@jupyterlab/ui-components';
 import { ReadonlyJSONObject } from '@lumino/coreutils';
 import React, { useEffect, useMemo, useRef, useState } from 'react';
 
+import { Form, argumentsOf, formOf, isJson, isLines } from './form';
 import { Tool } from './manifest';
 import { Host } from './panel';
 import { Plain } from './plain';
 import { Lines } from './reportview';
-import { BEGUN, Running, broken, cellSource, formSchema, heard, unfilled } from './running';
+import { BEGUN, Running, broken, cellSource, heard } from './running';
 
 /** The kernel checks what is given, by the very rules of the call: the form need not carry a second checker. */
 const UNCHECKED = {
@@ -22,14 +23,16 @@ const UNCHECKED = {
 export function RunForm(props: { host: Host; kernel: string; tool: Tool }): JSX.Element {
   const { host, kernel, tool } = props;
   const { trans } = host;
-  const [given, setGiven] = useState<Plain>({});
+  const [filled, setFilled] = useState<Plain>({});
   const [running, setRunning] = useState<Running | null>(null);
   const cancel = useRef<AbortController | null>(null);
-  const schema = useMemo(() => formSchema(tool.parameters), [tool]);
+  const form = useMemo(() => formOf(tool.parameters), [JSON.stringify(tool.parameters)]);
+  const templates = useMemo(() => ({ FieldTemplate: fieldOf(form, trans), ObjectFieldTemplate: Fields }), [form, trans]);
   useEffect(() => () => cancel.current?.abort(), []);
 
   const isBusy = running !== null && running.ending === null;
-  const lacking = unfilled(tool.parameters, given);
+  const { given, lacking, wrong } = argumentsOf(form, filled);
+  const canRun = !isBusy && lacking.length === 0 && wrong.length === 0;
   const run = async (): Promise<void> => {
     const controller = new AbortController();
     cancel.current = controller;
@@ -66,29 +69,29 @@ export function RunForm(props: { host: Host; kernel: string; tool: Tool }): JSX.
       aria-label={trans.__('Run %1', tool.name)}
       onSubmit={event => {
         event.preventDefault();
-        if (!isBusy && lacking.length === 0) {
+        if (canRun) {
           void run();
         }
       }}
     >
-      {Object.keys(schema['properties'] as Plain).length === 0 ? (
+      {form.kinds.size === 0 ? (
         <p className="mcc-empty">{trans.__('This tool takes no parameters.')}</p>
       ) : (
         <FormComponent
           // A form inside a form would take our Enter key.
           tagName="div"
-          schema={schema as object}
+          schema={form.schema as object}
+          uiSchema={form.ui as object}
+          templates={templates as never}
           validator={UNCHECKED as never}
-          formData={given as ReadonlyJSONObject}
-          onChange={event => setGiven((event.formData ?? {}) as Plain)}
+          formData={filled as ReadonlyJSONObject}
+          onChange={event => setFilled((event.formData ?? {}) as Plain)}
           liveValidate={false}
           noHtml5Validate
-          compact
-          showModifiedFromDefault={false}
         />
       )}
       <div className="mcc-run-buttons">
-        <button type="submit" className="jp-mod-styled jp-mod-accept" disabled={isBusy || lacking.length > 0}>
+        <button type="submit" className="jp-mod-styled jp-mod-accept" disabled={!canRun}>
           {trans.__('Run %1', tool.name)}
         </button>
         <button
@@ -108,8 +111,57 @@ export function RunForm(props: { host: Host; kernel: string; tool: Tool }): JSX.
         </button>
       </div>
       {lacking.length > 0 && <p className="mcc-hint">{trans.__('To fill in: %1', lacking.join(', '))}</p>}
+      {wrong.length > 0 && <p className="mcc-hint">{trans.__('No JSON yet: %1', wrong.join(', '))}</p>}
       {running !== null && <Output running={running} trans={trans} />}
     </form>
+  );
+}
+
+interface FieldProps {
+  readonly id: string;
+  readonly label: string;
+  readonly required?: boolean;
+  readonly rawDescription?: string;
+  readonly schema: { readonly type?: unknown };
+  readonly children?: React.ReactNode;
+}
+
+/** One parameter: its name as a real label, its description, its field. A switch brings both itself. */
+function fieldOf(form: Form, trans: TranslationBundle): (props: FieldProps) => JSX.Element {
+  return ({ id, label, required, rawDescription, schema, children }) => {
+    if (schema.type === 'object') {
+      return <>{children}</>;
+    }
+    const how = isJson(form, label) ? trans.__('As JSON.') : isLines(form, label) ? trans.__('One a line.') : '';
+    const said = [rawDescription ?? '', how].filter(Boolean).join(' ');
+    return (
+      <div className="mcc-field">
+        {schema.type !== 'boolean' && (
+          <>
+            <label htmlFor={id}>
+              <span className="mcc-field-name">{label}</span>
+              {required === true && <span className="mcc-field-more"> {trans.__('required')}</span>}
+            </label>
+            {said !== '' && (
+              <span id={`${id}__description`} className="mcc-field-description">
+                {said}
+              </span>
+            )}
+          </>
+        )}
+        {children}
+      </div>
+    );
+  };
+}
+
+function Fields(props: { properties: readonly { readonly name: string; readonly content: JSX.Element }[] }): JSX.Element {
+  return (
+    <>
+      {props.properties.map(item => (
+        <React.Fragment key={item.name}>{item.content}</React.Fragment>
+      ))}
+    </>
   );
 }
 

@@ -1,6 +1,6 @@
 /** A call from the form: what was filled in → what is sent, and the events that come back → what is drawn. Pure. */
 
-import { Plain, list, plain, text, textOrNull, texts } from './plain.js';
+import { Plain, plain, text, textOrNull, texts } from './plain.js';
 
 /** One event of a running call: its output, and its end. */
 export type CallEvent =
@@ -109,16 +109,6 @@ function ending(outcome: Plain): Ending {
     notes: texts(outcome['notes']),
     seconds: typeof outcome['duration_s'] === 'number' ? outcome['duration_s'] : 0
   };
-}
-
-/** The schema as the form takes it: without what only a validator reads, and never without properties. */
-export function formSchema(parameters: Plain): Plain {
-  return { type: 'object', properties: plain(parameters['properties']), required: list(parameters['required']) };
-}
-
-/** The names that have to be filled in and are not. */
-export function unfilled(parameters: Plain, given: Plain): readonly string[] {
-  return texts(parameters['required']).filter(name => given[name] === undefined || given[name] === '');
 }
 
 /** A cell that makes this call. */

@@ -45,9 +45,9 @@ export function ToolsView(props: {
     <div className="mcc-tools">
       <input
         type="search"
-        className="mcc-search mcc-search-tools"
+        className="mcc-search mcc-search-tools jp-mod-styled"
         value={query}
-        placeholder={trans.__('Search %1 tools', tools.length)}
+        placeholder={trans._n('Search %1 tool', 'Search %1 tools', tools.length)}
         aria-label={trans.__('Search tools')}
         onChange={event => setQuery(event.target.value)}
       />

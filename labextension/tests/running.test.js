@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { BEGUN, SHOWN, broken, cellSource, formSchema, heard, readEvent, unfilled } from '../lib/running.js';
+import { BEGUN, SHOWN, broken, cellSource, heard, readEvent } from '../lib/running.js';
 
 const output = (text, stream = 'stdout') => ({ event: 'output', stream, text });
 
@@ -35,12 +35,6 @@ test('an outcome is read', () => {
   assert.equal(failed.ending.failure, 'failed with exit code 3');
   assert.equal(failed.ending.result, null);
   assert.deepEqual(heard(BEGUN, { event: 'error', code: 'x', message: 'gone' }).ending, broken('gone'));
-});
-
-test('what has to be filled in is named', () => {
-  const schema = { type: 'object', properties: { a: {}, b: {} }, required: ['a', 'b'], additionalProperties: false };
-  assert.deepEqual(unfilled(schema, { a: 0, b: '' }), ['b']);
-  assert.deepEqual(formSchema({}), { type: 'object', properties: {}, required: [] });
 });
 
 test('a call as a cell', () => {

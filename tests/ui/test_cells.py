@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.ui.actions import open_notebook, run_all
+from tests.ui.actions import LOAD, Notebook
 
 WRONG = """%%mcc_tool
 name: shout
@@ -14,10 +14,9 @@ parms:
 """
 
 
-def test_a_problem_stands_at_its_line_until_the_cell_is_edited(lab, page: Page) -> None:
-    path = lab.notebook("problems.ipynb", "%load_ext mcc_jupyter", WRONG, "%%mcc_sh\necho hi")
-    open_notebook(page, lab.url, lab.token, path)
-    run_all(page)
+def test_a_problem_stands_at_its_line_until_the_cell_is_edited(notebook: Notebook, page: Page) -> None:
+    notebook.open(LOAD, WRONG, "%%mcc_sh\necho hi")
+    notebook.run()
     line = page.locator(".cm-line.mcc-problem")
     expect(line).to_have_count(1)
     expect(line).to_have_text("parms:")

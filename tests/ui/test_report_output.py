@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.ui.actions import open_notebook, run_all
+from tests.ui.actions import LOAD, Notebook
 
 TOOL = """%%mcc_tool
 name: pg_query
@@ -17,10 +17,9 @@ optional_env: [PGHOST]
 """
 
 
-def test_a_report_is_drawn_searched_and_sorted(lab, page: Page, traffic) -> None:
-    path = lab.notebook("report.ipynb", "%load_ext mcc_jupyter", TOOL, "%mcc_env pg_query", "%mcc_env")
-    open_notebook(page, lab.url, lab.token, path)
-    run_all(page)
+def test_a_report_is_drawn_searched_and_sorted(notebook: Notebook, page: Page) -> None:
+    notebook.open(LOAD, TOOL, "%mcc_env pg_query", "%mcc_env")
+    notebook.run()
     report = page.locator(".jp-OutputArea .mcc-report").last
     expect(report).to_contain_text("pg_query")
     expect(report.locator(".mcc-notice")).to_have_text(
@@ -33,4 +32,3 @@ def test_a_report_is_drawn_searched_and_sorted(lab, page: Page, traffic) -> None
     report.get_by_role("button", name="Name", exact=True).click()
     expect(report.locator("tbody th")).to_have_text(["PGPASSWORD", "PGHOST"])
     expect(page.locator(".mcc-matrix")).to_be_visible()
-    assert [line for line in traffic.console if "mcc" in line.lower()] == []
