@@ -36,7 +36,6 @@ export function CallsView(props: { host: Host; kernel: string; revision: string 
               <th scope="col">{trans.__('Tool')}</th>
               <th scope="col">{trans.__('User')}</th>
               <th scope="col">{trans.__('Ended')}</th>
-              <th scope="col">{trans.__('Seconds')}</th>
             </tr>
           </thead>
           <tbody>
@@ -81,7 +80,7 @@ function AuditLog(props: { host: Host; revision: string }): JSX.Element {
           <tbody>
             {entries.map((entry, place) => (
               <tr key={place}>
-                <td title={new Date(entry.time).toLocaleString()}>{new Date(entry.time).toLocaleTimeString()}</td>
+                <td className="mcc-time" title={new Date(entry.time).toLocaleString()}>{new Date(entry.time).toLocaleTimeString()}</td>
                 <th scope="row">{entry.tool}</th>
                 <td>{entry.who}</td>
                 <td>{entry.reason === null ? entry.outcome : `${entry.outcome}: ${entry.reason}`}</td>
@@ -95,14 +94,13 @@ function AuditLog(props: { host: Host; revision: string }): JSX.Element {
 }
 
 function CallRow(props: { call: PastCall; trans: TranslationBundle }): JSX.Element {
-  const { call } = props;
+  const { call, trans } = props;
   return (
     <tr>
-      <td>{new Date(call.began).toLocaleTimeString()}</td>
-      <th scope="row">{call.tool}</th>
+      <td className="mcc-time">{new Date(call.began).toLocaleTimeString()}</td>
+      <th scope="row">{call.tool.replace(/^public\./, '')}</th>
       <td>{call.user}</td>
-      <td>{call.error ?? call.state}</td>
-      <td>{call.seconds.toFixed(1)}</td>
+      <td>{trans.__('%1, %2 s', call.error ?? call.state, call.seconds.toFixed(1))}</td>
     </tr>
   );
 }

@@ -1,12 +1,16 @@
 /** The colours of a magic cell's body: its editor is told YAML or shell instead of Python. Nothing is stored. */
 
 import { Cell, CodeCell } from '@jupyterlab/cells';
+import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 
 import { MIME, language } from './magic';
 
 export class Highlighter {
-  constructor(private readonly tracker: INotebookTracker) {
+  constructor(
+    private readonly tracker: INotebookTracker,
+    private readonly languages: IEditorLanguageRegistry
+  ) {
     tracker.widgetAdded.connect((_, panel) => this.follow(panel));
     tracker.forEach(panel => this.follow(panel));
   }
@@ -51,14 +55,26 @@ export class Highlighter {
   }
 
   private colour(panel: NotebookPanel, cell: Cell): void {
-    if (!(cell instanceof CodeCell)) {
+    if (!(cell instanceof CodeCell) || this.wanted(cell) === null) {
+      this.restore(panel, cell);
       return;
     }
+    // An editor takes the language whose file arrives last: the notebook's own has to be there before ours is asked for.
+    void this.languages.getLanguage(panel.content.codeMimetype).then(() => {
+      const wanted = cell.isDisposed ? null : this.wanted(cell);
+      if (wanted !== null && cell.model.mimeType !== wanted) {
+        cell.model.mimeType = wanted;
+      }
+    });
+  }
+
+  private wanted(cell: CodeCell): string | null {
     const found = this._isOn ? language(cell.model.sharedModel.getSource()) : null;
-    const wanted = found === null ? null : MIME[found];
-    if (wanted !== null && cell.model.mimeType !== wanted) {
-      cell.model.mimeType = wanted;
-    } else if (wanted === null && Object.values(MIME).includes(cell.model.mimeType)) {
+    return found === null ? null : MIME[found];
+  }
+
+  private restore(panel: NotebookPanel, cell: Cell): void {
+    if (cell instanceof CodeCell && Object.values(MIME).includes(cell.model.mimeType)) {
       cell.model.mimeType = panel.content.codeMimetype;
     }
   }

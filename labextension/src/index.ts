@@ -2,7 +2,7 @@
 
 import { ILabShell, ILayoutRestorer, JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
-import { IEditorExtensionRegistry, EditorExtensionRegistry } from '@jupyterlab/codemirror';
+import { EditorExtensionRegistry, IEditorExtensionRegistry, IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { INotebookTracker } from '@jupyterlab/notebook';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
@@ -86,10 +86,15 @@ const highlight: JupyterFrontEndPlugin<void> = {
   id: 'mcc-jupyter:highlight',
   description: 'Colours the bodies of %%mcc_tool and %%mcc_sh cells as YAML or shell.',
   autoStart: true,
-  requires: [INotebookTracker],
+  requires: [INotebookTracker, IEditorLanguageRegistry],
   optional: [ISettingRegistry],
-  activate: (_app: JupyterFrontEnd, tracker: INotebookTracker, registry: ISettingRegistry | null) => {
-    const highlighter = new Highlighter(tracker);
+  activate: (
+    _app: JupyterFrontEnd,
+    tracker: INotebookTracker,
+    languages: IEditorLanguageRegistry,
+    registry: ISettingRegistry | null
+  ) => {
+    const highlighter = new Highlighter(tracker, languages);
     whileEnabled(registry, highlight.id, on => {
       highlighter.isOn = on;
     });

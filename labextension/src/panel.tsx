@@ -28,7 +28,7 @@ export class Panel extends ReactWidget {
     super();
     this.addClass('mcc-panel');
     // Lab measures it before style sheets of extensions are there.
-    this.node.style.minWidth = '320px';
+    this.node.style.minWidth = '300px';
   }
 
   protected render(): JSX.Element {

@@ -186,7 +186,7 @@ function Output(props: { running: Running; trans: TranslationBundle }): JSX.Elem
         {ending === null
           ? trans.__('Running…')
           : ending.ok
-            ? trans.__('Done in %1 s', ending.seconds.toFixed(1))
+            ? trans.__('Done in %1', duration(ending.seconds, trans))
             : ending.failure}
       </p>
       {ending?.result != null && <pre aria-label={trans.__('Result')}>{ending.result}</pre>}
@@ -194,6 +194,10 @@ function Output(props: { running: Running; trans: TranslationBundle }): JSX.Elem
       {ending !== null && <Lines className="mcc-notes" lines={ending.notes} />}
     </div>
   );
+}
+
+function duration(seconds: number, trans: TranslationBundle): string {
+  return seconds < 1 ? trans.__('%1 ms', Math.round(seconds * 1000)) : trans.__('%1 s', seconds.toFixed(1));
 }
 
 /** *draw*, at most once a frame of the screen, however often it is called. */

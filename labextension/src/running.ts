@@ -1,6 +1,6 @@
 /** A call from the form: what was filled in → what is sent, and the events that come back → what is drawn. Pure. */
 
-import { Plain, plain, text, textOrNull, texts } from './plain.js';
+import { Plain, plain, text, texts } from './plain.js';
 
 /** One event of a running call: its output, and its end. */
 export type CallEvent =
@@ -105,7 +105,7 @@ function ending(outcome: Plain): Ending {
     ok,
     failure: ok ? '' : text(outcome['failure']) || 'failed',
     result: outcome['returned'] === true ? JSON.stringify(outcome['result'], null, 2) : null,
-    traceback: textOrNull(outcome['traceback']),
+    traceback: text(outcome['traceback']) || null,
     notes: texts(outcome['notes']),
     seconds: typeof outcome['duration_s'] === 'number' ? outcome['duration_s'] : 0
   };

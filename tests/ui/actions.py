@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 IDLE = """() => {
   const current = window.jupyterapp?.shell?.currentWidget;
-  return current?.sessionContext?.session?.kernel?.status === 'idle' && current.context.isReady;
+  const isIdle = current?.sessionContext?.session?.kernel?.status === 'idle' && current.context.isReady;
+  return isIdle && current.isVisible;
 }"""
 CHOOSE = """place => {
   const notebook = window.jupyterapp.shell.currentWidget.content;
@@ -55,7 +56,6 @@ class Notebook:
         return path
 
     def ready(self) -> None:
-        self.page.wait_for_selector(".jp-Notebook", timeout=60_000)
         self.page.wait_for_function(IDLE, timeout=60_000)
 
     def command(self, name: str, arguments: dict[str, object] | None = None, *, wait: bool = True) -> None:

@@ -7,6 +7,7 @@ ends, and the front end may have written nothing to the console.
 from __future__ import annotations
 
 import base64
+import importlib.util
 import json
 import os
 import secrets
@@ -24,8 +25,11 @@ from typing import Any
 
 import nbformat
 import pytest
+from playwright.sync_api import expect
 
 from tests.ui.actions import Notebook
+
+expect.set_options(timeout=15_000)
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM_FLAGS = (
@@ -177,7 +181,8 @@ def bare_lab(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture
 def notebook_7(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    pytest.importorskip("notebook") if not os.environ.get("CI") else __import__("notebook")
+    if importlib.util.find_spec("notebook") is None:
+        missing("the tests of Notebook 7 need it; install it (pip install notebook)")
     exposed = "--JupyterNotebookApp.expose_app_in_browser=True"
     yield from _serve(tmp_path_factory.mktemp("notebook"), "notebook", exposed)
 
@@ -205,6 +210,7 @@ def page(browser: Any, traffic: Traffic, request: pytest.FixtureRequest) -> Iter
     """A page of its own. At its end nothing that reached it may hold the secret, and the console nothing of ours."""
     context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
     page = context.new_page()
+    page.set_default_timeout(20_000)
     traffic.record(page)
     yield page
     traffic.texts.append(page.content())

@@ -47,7 +47,7 @@ def test_a_tool_is_seen_before_it_runs_run_cancelled_and_gone_with_its_kernel(no
     run.click()
     form = panel.get_by_role("form", name="Run pg_query")
     expect(form.get_by_role("button", name="Run pg_query")).to_be_disabled()
-    form.get_by_label("query").fill("all 'of' it")
+    form.get_by_role("textbox", name="query").fill("all 'of' it")
     form.get_by_role("button", name="Run pg_query").click()
     expect(panel.get_by_label("Output")).to_have_text("all 'of' it as [redacted:DB_PASSWORD], 10 rows\n")
     expect(panel.locator(".mcc-outcome")).to_contain_text("Done in")
