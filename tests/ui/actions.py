@@ -84,7 +84,7 @@ class Notebook:
     def restart(self) -> None:
         """Restarts the kernel, as the dialog asks."""
         self.command("notebook:restart-kernel", wait=False)
-        self.page.get_by_role("button", name="Restart", exact=False).last.click()
+        self.page.locator(".jp-Dialog .jp-mod-accept").click()
         expect(self.page.locator(".jp-Dialog")).to_have_count(0)
 
     def light_or_dark(self, theme: str) -> None:

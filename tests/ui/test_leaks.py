@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
-
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.ui.actions import LOAD, Notebook
 
-OPENLY = "made-up-4711-that-a-cell-prints"
-PRINT = f"import os\nos.environ['API_TOKEN'] = {OPENLY!r}\nprint('it is', os.environ['API_TOKEN'])"
+OPENLY = "made-up-4711-of-a-cell"
+SPELT = f"import os\nos.environ['API_TOKEN'] = bytes.fromhex('{OPENLY[::-1].encode().hex()}').decode()[::-1]"
+PRINT = f"{SPELT}\nprint('it is', os.environ['API_TOKEN'])"
+WRITTEN = f"import os\nos.environ['API_TOKEN'] = {OPENLY!r}"
 TOLD = "Output 1 holds API_TOKEN: saved all the same"
 
 
 def test_a_leak_is_told_at_its_cell_redacted_and_gone_with_the_next_save(notebook: Notebook, page: Page) -> None:
-    path = notebook.open(LOAD, "1", PRINT.replace(repr(OPENLY), "bytes.fromhex('%s').decode()" % OPENLY.encode().hex()))
+    path = notebook.open(LOAD, "1", PRINT)
     notebook.run()
     notebook.command("docmanager:save")
     leak = page.locator(".jp-Cell").nth(2).locator(".mcc-leak")
@@ -38,7 +37,7 @@ def test_a_leak_is_told_at_its_cell_redacted_and_gone_with_the_next_save(noteboo
 
 
 def test_a_secret_in_a_source_is_told_without_a_button(notebook: Notebook, page: Page) -> None:
-    notebook.open(LOAD, PRINT.partition("print")[0])
+    notebook.open(LOAD, WRITTEN)
     notebook.run()
     notebook.command("docmanager:save")
     leak = page.locator(".mcc-leak")
@@ -46,12 +45,24 @@ def test_a_secret_in_a_source_is_told_without_a_button(notebook: Notebook, page:
     expect(leak.get_by_role("button")).to_have_count(0)
 
 
-@pytest.mark.parametrize("plugin", ["leaks", "marks", "highlight"])
-def test_each_has_a_setting(notebook: Notebook, page: Page, plugin: str) -> None:
-    """The setting is what Lab's own editor of settings reads."""
-    page.goto(f"{notebook.server.url}/lab?token={notebook.server.token}")
-    found = page.evaluate(
-        "async ([url, id]) => (await (await fetch(`${url}/lab/api/settings/mcc-jupyter:${id}`)).json()).schema",
-        [notebook.server.url, plugin],
-    )
-    assert found["properties"]["enabled"]["default"] is True, json.dumps(found)
+def test_each_thing_in_cells_has_a_setting(notebook: Notebook, page: Page) -> None:
+    """As Lab's own editor of settings reads it; what is switched off is not shown."""
+    notebook.open(LOAD, WRITTEN)
+    for plugin in ("leaks", "marks", "highlight"):
+        found = page.evaluate(
+            "async id => (await (await fetch(`/lab/api/settings/mcc-jupyter:${id}`)).json()).schema.properties", plugin
+        )
+        assert found["enabled"]["default"] is True
+    put = """on => fetch('/lab/api/settings/mcc-jupyter:leaks', {
+        method: 'PUT', body: JSON.stringify({raw: JSON.stringify({enabled: on})}), headers: {'X-XSRFToken': document.cookie.match(/_xsrf=([^;]*)/)[1]}})"""
+    page.evaluate(put, False)
+    try:
+        page.reload()
+        notebook.ready()
+        notebook.run()
+        with page.expect_response(lambda response: "/api/contents/" in response.url and response.request.method == "PUT"):
+            notebook.command("docmanager:save")
+        page.wait_for_timeout(1000)
+        expect(page.locator(".mcc-leak")).to_have_count(0)
+    finally:
+        page.evaluate(put, True)
