@@ -103,3 +103,8 @@ def _jupyter_server_extension_points() -> list[dict[str, object]]:
     from .doors.jupyter_server.app import MccServer
 
     return [{"module": "mcc_jupyter", "app": MccServer}]
+
+
+def _jupyter_labextension_paths() -> list[dict[str, str]]:
+    """Where the built front end lies, for those who develop it."""
+    return [{"src": "labextension", "dest": "mcc-jupyter"}]

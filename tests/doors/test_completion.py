@@ -148,3 +148,28 @@ def test_a_shell_without_a_completer_needs_none() -> None:
     ipython.add_matcher(bare)
     ipython.remove_matcher(bare)
     assert vars(bare) == {}
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("%%mcc_tool\nname: x\nrequ|", ["required_env: "]),
+        ("%%mcc_tool\nname: x\nrequired_env: [MCC_TEST_N|]", ["MCC_TEST_NAME"]),
+        ("%%mcc_tool\nparams:\n  - {name: a, type: fl|", ["float"]),
+        ("%%mcc_tool\nname: MCC_TEST_N|", []),
+        ("%%mcc_tool x\nrequ|", []),
+    ],
+)
+def test_the_body_of_a_yaml_cell_is_completed(
+    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch, cell: str, words: list[str]
+) -> None:
+    monkeypatch.setenv("MCC_TEST_NAME", "not to be shown")
+    before, _, after = cell.partition("|")
+    with provisionalcompleter():
+        found = list(shell.Completer.completions(before + after, len(before)))
+    assert [item.text for item in found if item.type == "mcc"] == words
+    assert not any("not to be shown" in item.text for item in found)
+
+
+def test_python_is_not_offered_in_the_body_of_a_yaml_cell(shell: InteractiveShell) -> None:
+    assert completions(shell, "%%mcc_tool\nname: impor|") == []

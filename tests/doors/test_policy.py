@@ -17,7 +17,7 @@ import pytest
 
 from mcc_jupyter.doors import cli
 from tests.doors.test_kernel import MARK, PATIENCE, Cell, Kernel
-from tests.processes import environment
+from tests.processes import environment, until
 
 LINEAR, GITHUB, DATABASE = "linear-n0t-f0r-any-eyes", MARK, "database-n0t-f0r-any-eyes"
 VALUES = {"LINEAR_API_KEY": LINEAR, "GITHUB_TOKEN": GITHUB, "DB_PASSWORD": DATABASE}
@@ -260,6 +260,24 @@ def test_a_function_of_the_operators_that_is_kept_ready_is_not_called_after_a_na
     kernel.policy.write_text(text.replace('allow = ["AWS_*"]', "").replace('tools = ["linear", ', "tools = ["))
     assert kernel.fine("print(mcc.call('mine').value)").out == "[]\n"
     assert "ToolUnavailable: Tool 'linear' is unavailable; not granted" in kernel.asked("mcc.call('linear')")
+
+
+# ---- what the server and the panel are told
+
+
+def test_the_manifest_has_the_authority_by_name_and_follows_it(start: Callable[..., Governed], tmp_path: Path) -> None:
+    kernel = start(JUPYTER_RUNTIME_DIR=str(tmp_path / "runtime"))
+
+    def told() -> dict[str, Any]:
+        files = list((tmp_path / "runtime" / "mcc").glob("*.json"))
+        return (json.loads(files[0].read_text())["policy"] or {}) if files else {}
+
+    kernel.fine("%load_ext mcc_jupyter")
+    assert until(told)
+    assert {key: told()[key] for key in ("label", "workspace", "profiles", "allow", "deny", "problems")} == {"label": "mcc.toml", "workspace": None, "profiles": ["dev"], "allow": ["AWS_*"], "deny": [], "problems": []}
+    kernel.policy.write_text(kernel.policy.read_text().replace('allow = ["AWS_*"]', ""))
+    kernel.asked("%mcc_use small")
+    assert until(lambda: told()["allow"] == [])
 
 
 # ---- the magics

@@ -81,7 +81,12 @@ def _matcher(shell: InteractiveShell) -> Any:
 
     @context_matcher(identifier=_MATCHER, priority=100)  # type: ignore[untyped-decorator]
     def complete(context: CompletionContext) -> Any:
-        before = context.line_with_cursor[: context.cursor_position].lstrip()
+        before = context.line_with_cursor[: context.cursor_position]
+        if context.cursor_line and _is_yaml(context.full_text):
+            from .completion import in_body
+
+            return in_body(context, before)
+        before = before.lstrip()
         ours = before.startswith("%mcc_") or (before.startswith("%%mcc_") and context.cursor_line == 0)
         if not ours or " " not in before:
             return {"completions": [], "suppress": False}
@@ -96,3 +101,8 @@ def _matcher(shell: InteractiveShell) -> Any:
         }
 
     return complete
+
+
+def _is_yaml(cell: str) -> bool:
+    """Whether *cell* declares tools as YAML: options on the magic's line make its body a command."""
+    return cell.partition("\n")[0].rstrip() == "%%mcc_tool"

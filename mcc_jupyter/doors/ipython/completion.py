@@ -1,15 +1,21 @@
-"""What may stand on the lines of our magics: tools, parameters, options, session keys, profiles, skills."""
+"""What may stand on the lines of our magics, and in a YAML cell of tools: fields, types, names of variables."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...runtime.guard import guarded
 
 if TYPE_CHECKING:
+    from IPython.core.completer import CompletionContext
+
     from ...runtime.toolbox import Toolbox
+
+_WORD = re.compile(r"[A-Za-z0-9_]*\Z")
+
 
 @guarded
 def candidates(before: str, toolbox: Toolbox) -> Iterable[str]:
@@ -46,6 +52,25 @@ def candidates(before: str, toolbox: Toolbox) -> Iterable[str]:
             return [option.flag for option in SH_OPTIONS]
         case _:
             return ()
+
+
+def in_body(context: CompletionContext, before: str) -> Any:
+    """The matcher's answer below the first line of a ``%%mcc_tool`` cell; *before*: its line up to the cursor."""
+    from IPython.core.completer import SimpleCompletion
+
+    from ...core.cell_help import suggestions
+    from .magics import parent_names
+
+    lines = context.full_text.split("\n")[1 : context.cursor_line]
+    token = _WORD.search(before)[0]  # type: ignore[index]  # an empty word is one
+    above = "".join(f"{line}\n" for line in lines)
+    found = [word for word in suggestions(above, before, parent_names()) if word.startswith(token) and word != token]
+    return {
+        "completions": [SimpleCompletion(text=word, type="mcc") for word in found],
+        "matched_fragment": token,
+        # Python's own completions have no meaning in YAML.
+        "suppress": True,
+    }
 
 
 def _tools(toolbox: Toolbox, *, all_of_them: bool = False) -> list[str]:

@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 
 _parent = Parent(os.environ)
 
+
+def parent_names() -> tuple[str, ...]:
+    """The names of this process's variables."""
+    return tuple(_parent())
+
+
 _SHOWN_REPORTS = 5
 """A cell that declares more tools than this shows a list of them; ``%mcc_env TOOL`` has the reports."""
 

@@ -56,18 +56,28 @@ class Kernels:
     async def visible(self, handler: Any) -> list[Kernel]:
         """All kernels that the user of *handler* may read."""
         ids = sorted(self._manager.list_kernel_ids())
-        found = [self._kernel(one) for one in ids if await self._allowed(handler, one, "read")]
+        found = [self._kernel(one) for one in ids if await self.allows(handler, one, "read")]
         return [kernel for kernel in found if kernel is not None]
 
     async def find(self, handler: Any, kernel_id: str, action: str) -> Kernel:
         """The kernel, if the user may do *action* to it; else ``ApiError`` 404."""
         known = _ID.fullmatch(kernel_id) is not None and kernel_id in self._manager
-        if not await self._allowed(handler, kernel_id, action) or not known:
+        if not await self.allows(handler, kernel_id, action) or not known:
             raise unknown_kernel()
         kernel = self._kernel(kernel_id)
         if kernel is None:
             raise unknown_kernel()
         return kernel
+
+    async def allows(self, handler: Any, kernel_id: str, action: str) -> bool:
+        """Whether the user of *handler* may do *action* to the kernel."""
+        before = handler.path_kwargs
+        handler.path_kwargs = {**before, "kernel_id": kernel_id}
+        try:
+            asked = handler.authorizer.is_authorized(handler, handler.current_user, action, "kernels")
+            return bool(await ensure_async(asked))
+        finally:
+            handler.path_kwargs = before
 
     async def manifest(self, kernel: Kernel) -> Mirror | None:
         """What the kernel says of itself; None if mcc_jupyter is not loaded in it.
@@ -141,15 +151,6 @@ class Kernels:
             await link.close()
 
     # ---- inside
-
-    async def _allowed(self, handler: Any, kernel_id: str, action: str) -> bool:
-        before = handler.path_kwargs
-        handler.path_kwargs = {**before, "kernel_id": kernel_id}
-        try:
-            asked = handler.authorizer.is_authorized(handler, handler.current_user, action, "kernels")
-            return bool(await ensure_async(asked))
-        finally:
-            handler.path_kwargs = before
 
     def _kernel(self, kernel_id: str) -> Kernel | None:
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import hashlib
 from collections.abc import Mapping
 
@@ -9,6 +11,8 @@ from jupyter_server.auth.decorator import authorized
 from tornado import web
 
 from ... import __version__
+from ...core.report import MATRIX_TOOLS, Matrix, matrix
+from ...core.report_json import read_report
 from .base import Handler
 from .errors import ApiError, unknown_tool
 from .kernels import Kernel
@@ -40,6 +44,32 @@ def tag_of(manifest: Mirror | None, person: Person, *more: object) -> str | None
         return None
     text = repr((__version__, state, person.groups, more))
     return f'W/"{hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]}"'
+
+
+def told(kernel: Kernel, manifest: Mirror | None, person: Person) -> dict[str, object]:
+    """A kernel as *person* sees it."""
+    known = {"id": kernel.id, "state": kernel.state, "remote": kernel.remote, "loaded": manifest is not None}
+    if manifest is None:
+        return known
+    shown = {key: manifest.content.get(key) for key in ("workspace", "notebook", "policy", "guard", "isolation")}
+    return {
+        **known,
+        "package": manifest.package,
+        "state_mark": tag_of(manifest, person),
+        "revision": manifest.revision,
+        "tools": len(tools_of(manifest, person)),
+        **shown,
+    }
+
+
+def matrix_of(tools: list[Mapping[str, object]]) -> Matrix:
+    """The tools side by side. One whose report cannot be read is counted and not shown."""
+    reports = []
+    for tool in tools[:MATRIX_TOOLS]:
+        document = tool.get("report")
+        with contextlib.suppress(ValueError):
+            reports.append(read_report(document if isinstance(document, Mapping) else {}))
+    return matrix(reports, more=len(tools) - len(reports), footer=reports[0].footer if reports else ())
 
 
 class StatusHandler(Handler):
@@ -74,24 +104,38 @@ class KernelsHandler(Handler):
         await self.answer({"kernels": [await self._told(kernel) for kernel in found], "next_cursor": following})
 
     async def _told(self, kernel: Kernel) -> dict[str, object]:
-        told: dict[str, object] = {"id": kernel.id, "state": kernel.state, "remote": kernel.remote, "loaded": False}
         if kernel.remote:  # it would have to be asked
-            return {**told, "loaded": None}
+            return {**told(kernel, None, self.person), "loaded": None}
         try:
             manifest = await self.services.kernels.manifest(kernel)
         except ApiError as error:
-            return {**told, "problem": {"code": error.code, "message": error.text}}
-        if manifest is None:
-            return told
-        content = manifest.content
-        return {
-            **told,
-            "loaded": True,
-            "package": manifest.package,
-            "revision": manifest.revision,
-            "tools": len(tools_of(manifest, self.person)),
-            **{key: content.get(key) for key in ("workspace", "notebook", "policy", "guard", "isolation")},
-        }
+            problem = {"code": error.code, "message": error.text}
+            return {**told(kernel, None, self.person), "problem": problem}
+        return told(kernel, manifest, self.person)
+
+
+class KernelHandler(Handler):
+    auth_resource = RESOURCE
+
+    @web.authenticated
+    @authorized(action="read", resource=RESOURCE)
+    async def get(self, kernel_id: str) -> None:
+        kernel = await self.kernel(kernel_id, "read")
+        manifest = await self.services.kernels.manifest(kernel)
+        tag = tag_of(manifest, self.person, "kernel", kernel.state)
+        await self.answer(told(kernel, manifest, self.person), tag=tag)
+
+
+class MatrixHandler(Handler):
+    auth_resource = RESOURCE
+
+    @web.authenticated
+    @authorized(action="read", resource=RESOURCE)
+    async def get(self, kernel_id: str) -> None:
+        kernel = await self.kernel(kernel_id, "read")
+        manifest = await self.services.kernels.manifest(kernel)
+        found = await asyncio.to_thread(matrix_of, tools_of(manifest, self.person))
+        await self.answer(found.json(), tag=tag_of(manifest, self.person, "matrix", kernel_id))
 
 
 class ToolsHandler(Handler):

@@ -20,9 +20,11 @@ class Query:
     name: str
     schema: Schema
     description: str
+    required: bool = False
 
     def json(self) -> Schema:
-        return {"name": self.name, "in": "query", "schema": self.schema, "description": self.description}
+        found = {"name": self.name, "in": "query", "schema": self.schema, "description": self.description}
+        return {**found, "required": True} if self.required else found
 
 
 LIMIT = Query("limit", {"type": "integer", "minimum": 1, "maximum": MOST, "default": USUAL}, "Most items of a page.")

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from . import calling, documents, looking, notebooks
+from . import calling, documents, looking, notebooks, redacting
 from .openapi import BASE, PAGED, Operation, Query
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ TABLE: tuple[tuple[type[RequestHandler], tuple[Operation, ...]], ...] = (
     (
         looking.KernelsHandler,
         (_get("/kernels", _TOOLS, "The kernels you may see.", "Kernels", 422, query=PAGED),),
+    ),
+    (looking.KernelHandler, (_get(_KERNEL, _TOOLS, "One kernel.", "Kernel", *_ASKED, tagged=True),)),
+    (
+        looking.MatrixHandler,
+        (_get(f"{_KERNEL}/matrix", _TOOLS, "The tools by the names they get.", "Matrix", *_ASKED, tagged=True),),
     ),
     (
         looking.ToolsHandler,
@@ -155,6 +160,34 @@ TABLE: tuple[tuple[type[RequestHandler], tuple[Operation, ...]], ...] = (
                 "Forget a workspace and its environment. Kernels that have it keep it to their end.",
                 {204: None},
                 (404,),
+            ),
+        ),
+    ),
+    (
+        redacting.FindingsHandler,
+        (
+            _get(
+                "/findings",
+                redacting.RESOURCE,
+                "What the save guard found when a notebook was last saved.",
+                "Findings",
+                422,
+                query=(Query("path", {"type": "string", "minLength": 1}, "The notebook's.", required=True),),
+            ),
+        ),
+    ),
+    (
+        redacting.RedactionsHandler,
+        (
+            Operation(
+                "post",
+                "/redactions",
+                redacting.RESOURCE,
+                "execute",
+                "A cell's outputs with marks in place of values, as the save guard would save them. Nothing is kept.",
+                {200: "Redacted"},
+                (415, 422),
+                body="Outputs",
             ),
         ),
     ),

@@ -18,7 +18,7 @@ import functools
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -109,6 +109,21 @@ class SaveGuard:
     def findings(self, path: str) -> Looked | None:
         """What the last look at the notebook *path* found; None if there was none."""
         return self._last.get(path.strip("/"))
+
+    async def redact(self, outputs: Sequence[object], path: str, ask: AskKernels | None) -> tuple[list[Any], Looked]:
+        """*outputs*, those of one cell, as a save in ``redact`` would leave them; and what was found in them.
+
+        *ask* is how the kernels of the notebook *path* are asked. Nothing is kept or sent as an event. Raises
+        ``DeclarationError`` for what are no outputs.
+        """
+        cell = {"cell_type": "code", "metadata": {}, "source": "", "outputs": list(outputs)}
+        content = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+        checked = await asyncio.to_thread(self._check, content, True)
+        notes: tuple[str, ...] = ()
+        if ask is not None:
+            checked, notes = await self._with_kernels("redact", path, checked, ask)
+        assert isinstance(checked.content, Mapping)
+        return checked.content["cells"][0]["outputs"], Looked(path, "redact", "told", checked.findings, notes)
 
     @property
     def mode(self) -> Mode:
@@ -213,9 +228,9 @@ class SaveGuard:
         notes: tuple[str, ...] = ()
         if self._ask is not None and not is_text:
             if self._is_async:
-                checked, notes = await self._with_kernels(mode, path, checked)
+                checked, notes = await self._with_kernels(mode, path, checked, self._ask)
             else:
-                self._ask_later(mode, path, checked)
+                self._ask_later(mode, path, checked, self._ask)
         self._found(mode, path, checked, notes)
         if mode == "refuse" and checked.findings:
             raise HTTPError(422, refusal(path, checked.findings))
@@ -232,13 +247,14 @@ class SaveGuard:
         except DeclarationError:  # the server will say so itself
             return replace(checker.text(json.dumps(content)), content=content)
 
-    async def _with_kernels(self, mode: Mode, path: str, checked: Checked) -> tuple[Checked, tuple[str, ...]]:
+    async def _with_kernels(
+        self, mode: Mode, path: str, checked: Checked, ask: AskKernels
+    ) -> tuple[Checked, tuple[str, ...]]:
         """The same with what the notebook's kernels know."""
-        assert self._ask is not None
         clean = mode == "redact"
         silent = ("the kernel did not answer; what only it knows was not looked for",)
         try:
-            asked = self._ask(path, lambda: json.dumps(checked.content).encode(), clean)
+            asked = ask(path, lambda: json.dumps(checked.content).encode(), clean)
             answer = await asyncio.wait_for(asked, self._kernel_timeout)
             if answer is None:
                 return checked, ()
@@ -250,11 +266,11 @@ class SaveGuard:
             self._log.error("save guard: %r: asking the kernel failed: %s", path, where_it_failed(error))
             return checked, silent
 
-    def _ask_later(self, mode: Mode, path: str, checked: Checked) -> None:
+    def _ask_later(self, mode: Mode, path: str, checked: Checked, ask: AskKernels) -> None:
         """Of a manager that cannot wait: tells what the kernels find, once it is saved."""
 
         async def tell() -> None:
-            told, notes = await self._with_kernels("warn", path, checked)
+            told, notes = await self._with_kernels("warn", path, checked, ask)
             if told.findings != checked.findings or notes:
                 self._found("warn" if mode == "refuse" else mode, path, told, notes)
 

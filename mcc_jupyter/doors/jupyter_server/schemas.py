@@ -83,6 +83,7 @@ SCHEMAS: dict[str, Schema] = {
         },
         {
             "package": _TEXT,
+            "state_mark": {**_TEXT_OR_NULL, "description": "Another text after each change; null: unknown."},
             "revision": _COUNT,
             "tools": _COUNT,
             "workspace": _TEXT_OR_NULL,
@@ -111,6 +112,11 @@ SCHEMAS: dict[str, Schema] = {
         "type": "object",
         "description": "What the tool's environment is, by name and never by value: docs/report-v1.schema.json.",
         "properties": {"schema": {"const": "mcc.report"}, "version": {"const": 1}},
+    },
+    "Matrix": {
+        "type": "object",
+        "description": "Tools by names, with one mark each: docs/report-v1.schema.json.",
+        "properties": {"schema": {"const": "mcc.matrix"}, "version": {"const": 1}},
     },
     "SessionKey": _object(
         {
@@ -195,6 +201,38 @@ SCHEMAS: dict[str, Schema] = {
         }
     ),
     "Workspaces": _page("workspaces", ref("Workspace")),
+    "Outputs": _object(
+        {"outputs": {"type": "array", "items": {"type": "object"}, "description": "As nbformat has them."}},
+        {"path": {**_TEXT_OR_NULL, "description": "The notebook's, whose kernels are asked too."}},
+        closed=True,
+    ),
+    "Finding": _object(
+        {
+            "output": {"type": ["integer", "null"], "minimum": 1, "description": "Counted from one."},
+            "line": {"type": ["integer", "null"], "minimum": 1},
+            "name": {**_TEXT_OR_NULL, "description": "The variable whose value it is."},
+            "format": {**_TEXT_OR_NULL, "description": "Else the well-known format that it has."},
+            "redacted": _FLAG,
+        },
+        {"part": _TEXT, "cell": {"type": ["integer", "null"], "minimum": 1}, "cell_id": _TEXT_OR_NULL},
+    ),
+    "Findings": _object(
+        {
+            "looked": {**_FLAG, "description": "Whether it was looked at since the server started."},
+            "path": _TEXT,
+            "mode": {"enum": ["warn", "redact", "refuse", "off"]},
+            "outcome": {"enum": ["clean", "told", "redacted", "refused", "failed"]},
+            "findings": {"type": "array", "items": ref("Finding")},
+            "notes": _TEXTS,
+        }
+    ),
+    "Redacted": _object(
+        {
+            "outputs": {"type": "array", "items": {"type": "object"}},
+            "findings": {"type": "array", "items": ref("Finding")},
+            "notes": {**_TEXTS, "description": "What was not looked for."},
+        }
+    ),
     "Audit": _page("entries", ref("AuditEntry"), kept={**_FLAG, "description": "Whether a log is kept at all."}),
     "AuditEntry": _object(
         {"v": {"const": 1}, "time": _TEXT, "who": _TEXT, "tool": _TEXT, "door": _TEXT, "outcome": _TEXT},

@@ -1,0 +1,2 @@
+import './report.css';
+import './panel.css';
