@@ -16,7 +16,7 @@ from benchmarks import peers
 from benchmarks.goals import GOALS, calls, mcc, output, server
 from benchmarks.harness import Figure, Goal, Load, Measured, Times, Unmeasured, Way, Ways, compare, load, measure
 
-NUMBERS = "N1 N2 N3 N4 N5 N6 N7 N8 N9 N10 N11 N12 N14 N15 N17 N18 N19".split()
+NUMBERS = "N1 N2 N3 N4 N5 N6 N7 N8 N9 N10 N11 N12 N14 N15 N17 N18 N19 N20".split()
 """Every goal that can be reached without a server (N13) and without the proxy (N16)."""
 
 

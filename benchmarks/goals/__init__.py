@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from ..harness import Goal
-from . import calls, functions, mcc, output, policy, saving, server
+from . import calls, functions, lab, mcc, output, policy, saving, server
 
-_ALL = sorted(
-    (*calls.GOALS, *functions.GOALS, *policy.GOALS, *output.GOALS, *mcc.GOALS, *saving.GOALS, *server.GOALS),
-    key=lambda goal: int(goal.number[1:]),
-)
+_MODULES = (calls, functions, policy, output, mcc, saving, server, lab)
+_ALL = sorted((goal for module in _MODULES for goal in module.GOALS), key=lambda goal: int(goal.number[1:]))
 
 GOALS: dict[str, tuple[Goal, ...]] = {
     number: tuple(goal for goal in _ALL if goal.number == number)
