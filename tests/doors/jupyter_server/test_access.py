@@ -134,7 +134,7 @@ async def test_another_site_is_answered_nothing(server: Server) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/nothing", "/kernels/", f"/kernels/{NOBODY}", f"/kernels/{NOBODY}/tools/a/b", "/kernels/../../etc/tools", "/kernels/%2e%2e%2f/tools/"],
+    ["/", "/nothing", "/kernels/", f"/kernels/{NOBODY}/tools/a/b", "/kernels/../../etc/tools", "/kernels/%2e%2e%2f/tools/"],
 )
 async def test_what_is_no_path_is_json_too(path: str, server: Server) -> None:
     for verb in ("GET", "POST", "PUT", "PATCH", "DELETE"):
