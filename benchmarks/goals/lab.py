@@ -156,7 +156,8 @@ def labs(*enabled: bool) -> Iterator[list[tuple[Lab, Any]]]:
             stack.callback(lab.close)
         for lab in found:
             lab.wait()
-        yield [(lab, running.new_page(viewport={"width": 1280, "height": 800})) for lab in found]
+        size = {"width": 1280, "height": 800}
+        yield [(lab, running.new_context(viewport=size).new_page()) for lab in found]
 
 
 @contextmanager

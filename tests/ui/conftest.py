@@ -167,7 +167,7 @@ def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     pytest.fail(f"the server did not start:\n{log.read_text(errors='replace')[-4000:]}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lab(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     yield from _serve(tmp_path_factory.mktemp("lab"), "jupyterlab", "--LabApp.expose_app_in_browser=True")
 
@@ -187,7 +187,7 @@ def notebook_7(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     yield from _serve(tmp_path_factory.mktemp("notebook"), "notebook", exposed)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 

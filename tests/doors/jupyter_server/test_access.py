@@ -134,7 +134,7 @@ async def test_another_site_is_answered_nothing(server: Server) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/nothing", "/kernels/", f"/kernels/{NOBODY}/tools/a/b", "/kernels/../../etc/tools", "/kernels/%2e%2e%2f/tools/"],
+    ["/", "/nothing", "/kernels/", f"/kernels/{NOBODY}/nothing", f"/kernels/{NOBODY}/tools/a/b", "/kernels/../../etc/tools", "/kernels/%2e%2e%2f/tools/"],
 )
 async def test_what_is_no_path_is_json_too(path: str, server: Server) -> None:
     for verb in ("GET", "POST", "PUT", "PATCH", "DELETE"):
@@ -144,7 +144,7 @@ async def test_what_is_no_path_is_json_too(path: str, server: Server) -> None:
 
 @pytest.mark.parametrize("kernel", [NOBODY, "x", "..%2f..%2fetc", "%00", "a" * 300, "%F0%9F%94%91", "%e2%80%ae"])
 async def test_a_kernel_that_is_not_there_is_told_in_one_sentence(kernel: str, server: Server) -> None:
-    for path in ("tools", "tools/x", "tools/x/report", "session", "calls", "calls/x"):
+    for path in ("tools", "tools/x", "tools/x/report", "matrix", "session", "calls", "calls/x"):
         answer = await server.ask("GET", f"/kernels/{kernel}/{path}")
         assert (answer.status, answer.document) == (404, NO_KERNEL)
     answer = await server.ask("POST", f"/kernels/{kernel}/calls", {"tool": "x"})
