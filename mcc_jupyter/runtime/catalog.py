@@ -46,6 +46,9 @@ class ToolFile:
             raise DeclarationError(*(problem.under(self.written) for problem in error.problems)) from None
 
 
+_UNREAD = Dotenv((), unread=True)
+
+
 class EnvFiles:
     """Reads env files; one of them keeps the parsed form of what it read last, by path and content."""
 
@@ -55,9 +58,9 @@ class EnvFiles:
     def read(self, files: Sequence[EnvFile], *, pipes: bool = True) -> tuple[Dotenv | Unreadable, ...]:
         """The contents of *files*, in their order; each file is opened once.
 
-        Without *pipes* a pipe counts as an empty file and is left alone: what it gives, it gives once, to a call.
+        Without *pipes* a pipe is left alone, as ``unread``: what it gives, it gives once, to a call.
         """
-        return tuple(self._read(file) if pipes or not _is_pipe(file.path) else Dotenv(()) for file in files)
+        return tuple(self._read(file) if pipes or not _is_pipe(file.path) else _UNREAD for file in files)
 
     def _read(self, file: EnvFile) -> Dotenv | Unreadable:
         try:
