@@ -19,6 +19,7 @@ from ..core.cell import parse_yaml
 from ..core.dotenv import Dotenv, Unreadable, parse
 from ..core.errors import DeclarationError, Problem
 from ..core.tool import EnvFile
+from .plain_files import LARGEST, LARGEST_TOOLS, Unfit, read_file
 
 ENV_FILE_LIMIT = 1024 * 1024
 """Bytes an env file may have (SPEC 4.4)."""
@@ -167,17 +168,20 @@ def notebook_file(path: str, written: str | None = None) -> object:
 
     written = path if written is None else written
     try:
-        return json.loads(text_file(written, path))
-    except (ValueError, RecursionError):
+        return json.loads(text_file(written, path, LARGEST))
+    except ValueError:
         raise DeclarationError(Problem(written, "the file is no notebook: it is no JSON")) from None
+    except RecursionError:
+        raise DeclarationError(Problem(written, "the file is no notebook: it is nested too deeply")) from None
 
 
-def text_file(written: str, path: str) -> str:
+def text_file(written: str, path: str, limit: int = LARGEST_TOOLS) -> str:
     """The text of a file, which a message calls *written*; raises ``DeclarationError``."""
     try:
-        with open(path, "rb") as file:
-            return file.read().decode().removeprefix("\ufeff")
+        return read_file(path, limit).decode().removeprefix("\ufeff")
     except OSError as error:
         raise DeclarationError(Problem(written, f"file {_why(error, path)}")) from None
+    except Unfit as why:
+        raise DeclarationError(Problem(written, f"{why} and is not read")) from None
     except UnicodeDecodeError:
         raise DeclarationError(Problem(written, "file is not UTF-8")) from None

@@ -17,6 +17,7 @@ from ..core.errors import ArgumentError, DeclarationError
 from ..core.scan import Cleaned, Finding, Scanner, env_file_secrets, parent_secrets
 from ..core.tool import EnvFile
 from .catalog import EnvFiles
+from .plain_files import LARGEST, Unfit, read_file
 
 
 def scanner(
@@ -45,7 +46,7 @@ def scanner(
 
 def scan_file(path: str, made: Scanner) -> list[Finding]:
     """What one file holds; raises ``ArgumentError`` or ``DeclarationError``."""
-    text = _read(path)
+    text = _read(path, handed_over=True)
     if not is_notebook(path):
         return made.text(text)
     with _in_file(path):
@@ -81,12 +82,13 @@ def is_notebook(path: str) -> bool:
     return path.endswith(".ipynb")
 
 
-def _read(path: str) -> str:
+def _read(path: str, *, handed_over: bool = False) -> str:
     try:
-        with open(path, "rb") as file:
-            return file.read().decode()
+        return read_file(path, LARGEST, handed_over=handed_over).decode()
     except OSError as error:
         raise ArgumentError(f"{path}: cannot be read ({os.strerror(error.errno or 0)})") from None
+    except Unfit as why:
+        raise ArgumentError(f"{path}: {why} and is not read") from None
     except UnicodeDecodeError:
         raise ArgumentError(f"{path}: is not UTF-8; only text is scanned") from None
 
