@@ -23,6 +23,7 @@ from .names import any_of, is_reserved
 from .params import read_params
 from .reading import Node, shown
 from .tool import WARNING, EnvFile, Function, Limits, NoProcess, Origin, Text, Tool
+from .values import SECRET_LIMIT
 
 KINDS: Final = ("fn", "exec", "curl", "mcp")
 UNSUPPORTED: Final = ("mcp", "secret_env_vars", "egress", "swap")
@@ -298,6 +299,10 @@ class _Draft:
             if read.variable(item, name) and written:
                 self._inspect(item, written)
                 found[name] = self.substitution.text(written)
+                size = len(found[name].value.encode("utf-8", "surrogateescape"))
+                if size > SECRET_LIMIT:
+                    most = f"{SECRET_LIMIT:,} bytes are the most"
+                    item.wrong(f"the text is too large; output is searched for it, and {most}")
         return found
 
     def _env_files(self, node: Node) -> tuple[EnvFile, ...]:

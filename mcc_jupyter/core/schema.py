@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from .coerce import JSON_TYPES, coerce, fragment, read_json
+from .coerce import JSON_TYPES, coerce, fragment
 from .errors import ArgumentError, DeclarationError, Problem, near
+from .plain_json import read_json
 from .tool import MISSING, Param, Tool
 
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from . import render
+from .displayed import bundle
 from .listing import Listing
 
 
@@ -93,13 +94,8 @@ class Standing:
 
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
-    ) -> dict[str, str]:
-        made = {"text/plain": self.text(), "text/html": self.html()}
-        return {
-            mime: text
-            for mime, text in made.items()
-            if (not include or mime in include) and (not exclude or mime not in exclude)
-        }
+    ) -> dict[str, object]:
+        return bundle({"text/plain": self.text, "text/html": self.html}, include, exclude)
 
     def _lead(self) -> Iterator[str]:
         if self.file is None:

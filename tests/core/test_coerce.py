@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from mcc_jupyter.core.coerce import coerce, read_json
+from mcc_jupyter.core.coerce import coerce
 from mcc_jupyter.core.errors import ArgumentError
+from mcc_jupyter.core.plain_json import read_json
 from mcc_jupyter.core.tool import Param
 
 

@@ -117,6 +117,7 @@ def test_both_the_session_and_a_secret_may_be_private_files(make: Make) -> None:
     [
         ({"A-B": "x"}, "secret_files.A-B: `A-B` is no variable name; use letters, digits and `_`, and no digit first"),
         ({"A": ""}, "secret_files.A: expected the file's text"),
+        ({"A": "x" * 524_289}, "secret_files.A: the text is too large; output is searched for it, and 524,288 bytes are the most"),
         ({"A": 5}, "secret_files.A: expected the file's text"),
         ({"A": ["/x"]}, "secret_files.A: expected the file's text; a path goes into `env`"),
         ("x", "secret_files: expected a mapping"),

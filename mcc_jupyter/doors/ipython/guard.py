@@ -145,11 +145,28 @@ class Guard:
         """JSON data with its marks; as IPython hands it on, with tuples and other mappings in it."""
         return self.redactor().data(_plain_json(value))
 
-    def bundle(self, data: Any) -> Any:
-        """A bundle of representations by MIME type, or the metadata of one: binary ones stay as they are."""
+    def display(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """What a message displays, with all that belongs to it.
+
+        An id with a secret in it gets the same mark each time, so that an update finds its display.
+        """
+        return {part: self._bundle(item) if part == "data" else self.data(item) for part, item in content.items()}
+
+    def _bundle(self, data: Any) -> Any:
+        """Representations by MIME type: binary ones stay as they are."""
         if not isinstance(data, Mapping):
             return self.data(data)
-        return {kind: value if _is_binary(kind) else self.data(value) for kind, value in data.items()}
+        binary = {kind: value for kind, value in data.items() if _is_binary(kind)}
+        return {**self.data({kind: value for kind, value in data.items() if kind not in binary}), **binary}
+
+    def completions(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """Without those that hold a secret: with a mark in it, a completion would be none."""
+        redactor, metadata = self.redactor(), _plain_json(content.get("metadata", {}))
+        for key, items in metadata.items():
+            if isinstance(items, list):
+                metadata[key] = [item for item in items if not redactor.holds_secret(str(item))]
+        matches = [match for match in content.get("matches", ()) if not redactor.holds_secret(match)]
+        return {**content, "matches": matches, "metadata": self.data(metadata)}
 
     def status(self) -> str:
         """What it knows, did and leaves open, by name."""
@@ -229,8 +246,9 @@ class _Waiting:
     sent: _Sent
 
 
-_BUNDLES = frozenset({"execute_result", "display_data", "update_display_data"})
-_BOUNDARIES = _BUNDLES | {"error", "clear_output", "input_request"}
+_SHOWN = frozenset({"execute_result", "display_data", "update_display_data"})
+_DISPLAYS = _SHOWN | {"inspect_reply"}
+_BOUNDARIES = _SHOWN | {"error", "clear_output", "input_request"}
 """Messages that stand after what has been printed before them."""
 
 _WHOLE = frozenset({"error", "execute_reply", "input_request"})
@@ -303,13 +321,12 @@ class _Kernel:
         return self._send(stream, msg_or_type, content, parent, ident, **others)
 
     def _redacted(self, kind: str, content: Any) -> Any:
-        if kind in _BUNDLES:
-            parts = {part: self._guard.bundle(content[part]) for part in ("data", "metadata") if part in content}
-            return {**content, **parts}
+        if kind in _DISPLAYS:
+            return self._guard.display(content)
         if kind == "stream":
             return {**content, "text": self._guard.redactor().text(content["text"])}
-        if kind == "inspect_reply":
-            return {**content, "data": self._guard.bundle(content.get("data", {}))}
+        if kind == "complete_reply":
+            return self._guard.completions(content)
         return self._guard.data(content) if kind in _WHOLE else content
 
     def _text(self, sent: _Sent, of: object) -> tuple[str, list[_Sent]]:
