@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
 
+from ..core.access import printable
 from ..core.cell import parse_yaml
 from ..core.dotenv import Dotenv, Unreadable, parse
 from ..core.errors import DeclarationError, Problem
@@ -141,24 +142,27 @@ def tool_files(written: str, *, folder: str, home: str | None) -> list[ToolFile]
     begin = home if home is not None and (written == "~" or written.startswith("~/")) else ""
     path = os.path.join(folder, begin + written.removeprefix("~") if begin else written)
     if os.path.isdir(path):
-        return [ToolFile(os.path.join(written, name), os.path.join(path, name)) for name in _listed(written, path)]
+        return [
+            ToolFile(printable(os.path.join(written, name)), os.path.join(path, name))
+            for name in _listed(written, path)
+        ]
     if not has_magic(written) or os.path.exists(path):
-        return [ToolFile(written, os.path.abspath(path))]
+        return [ToolFile(printable(written), os.path.abspath(path))]
     # Only what was written is a pattern: a folder may well be called `[2024]`.
     root = "" if os.path.isabs(written) else begin or folder
     found = sorted(glob(written.removeprefix("~/") if begin else written, root_dir=root or None, recursive=True))
     if not found:
-        raise DeclarationError(Problem(written, "no file matches"))
-    return [ToolFile(os.path.join("~", name) if begin else name, os.path.join(root, name)) for name in found]
+        raise DeclarationError(Problem(printable(written), "no file matches"))
+    return [ToolFile(printable(os.path.join("~", name) if begin else name), os.path.join(root, name)) for name in found]
 
 
 def _listed(written: str, path: str) -> list[str]:
     try:
         found = sorted(name for name in os.listdir(path) if name.endswith((".yaml", ".yml")))
     except OSError as error:
-        raise DeclarationError(Problem(written, f"folder {_why(error, path)}")) from None
+        raise DeclarationError(Problem(printable(written), f"folder {_why(error, path)}")) from None
     if not found:
-        raise DeclarationError(Problem(written, "the folder holds no *.yaml or *.yml file"))
+        raise DeclarationError(Problem(printable(written), "the folder holds no *.yaml or *.yml file"))
     return found
 
 
@@ -166,7 +170,7 @@ def notebook_file(path: str, written: str | None = None) -> object:
     """The JSON of a notebook, which a message calls *written*; raises ``DeclarationError``."""
     import json
 
-    written = path if written is None else written
+    written = printable(path if written is None else written)
     try:
         return json.loads(text_file(written, path, LARGEST))
     except ValueError:
