@@ -36,7 +36,7 @@ STARTING_CALLS = frozenset(
     "fork forkpty posix_spawn posix_spawnp system popen startfile ProcessPoolExecutor create_subprocess_exec create_subprocess_shell "
     "execl execle execlp execlpe execv execve execvp execvpe spawnl spawnle spawnlp spawnlpe spawnv spawnve spawnvp spawnvpe".split()
 )
-MAY_START = frozenset({"runtime/launcher.py", "runtime/launching.py", "runtime/providers.py", "runtime/egress.py", "child/launch.py", "child/start.py", "child/supervise.py", "child/warm_checks.py", "child/warm_fn.py"})
+MAY_START = frozenset({"runtime/launcher.py", "runtime/launching.py", "runtime/errands.py", "runtime/egress.py", "child/launch.py", "child/start.py", "child/supervise.py", "child/warm_checks.py", "child/warm_fn.py"})
 
 ENVIRONMENT = frozenset({"environ", "environb", "getenv", "getenvb"})
 WORLDLY_CALLS = frozenset({"open", "input", "print", "breakpoint"})

@@ -47,11 +47,16 @@ TICK = 200
 """Milliseconds between two looks at who is overdue."""
 SETTLE = 100
 """Milliseconds until a keeper looks for what others left behind: the first call goes first."""
+PART = 0.25
+"""Seconds of a look, in which a keeper does nothing else."""
+SWEEP = 10.0
+"""Seconds after which a keeper leaves the rest to the next."""
 
 supervise = type(sys)("_mcc_supervise")
 supervise.__file__ = os.path.join(os.path.dirname(os.path.abspath(__file__)), "supervise.py")
 exec(SourceFileLoader("_mcc_supervise", supervise.__file__).get_code("_mcc_supervise") or "", vars(supervise))
-processes, confine, strays = supervise.processes, supervise.load("confine"), supervise.load("strays")
+processes, removal = supervise.processes, supervise.removal
+confine, strays = supervise.load("confine"), supervise.load("strays")
 
 
 class Launcher:
@@ -180,7 +185,7 @@ class Launcher:
                     self.supervisors.discard(pid)
                     write(self.keeper, tell(-pid))
                     if status:
-                        processes.remove(f"{self.folders}-{pid}")
+                        removal.remove(f"{self.folders}-{pid}")
                 else:
                     status = 1
                 lost = lost or status != 0
@@ -203,6 +208,7 @@ class Keeper:
         self.kernel, self.registry, self.launcher, self.folders = kernel, registry, launcher, folders
         self.places, self.bits = places, bits
         self.swept = False
+        self.settled = time.monotonic() + SETTLE / 1000
         self.supervisors: set[int] = set()
         self.came = b""
         self.wakeup = processes.wakeup()
@@ -211,9 +217,8 @@ class Keeper:
         self.deadline = 0.0
 
     def run(self) -> None:
-        settled = time.monotonic() + SETTLE / 1000
         while self.left:
-            if not self.swept and time.monotonic() > settled:
+            if not self.swept and time.monotonic() > self.settled:
                 self.sweep()
             for fd, _ in self.poll.poll(TICK if self.deadline else None if self.swept else SETTLE):
                 if fd == self.registry:
@@ -234,9 +239,14 @@ class Keeper:
             self.sweep()
 
     def sweep(self) -> None:
-        self.swept = True
-        strays.end_all(self.bits)
-        strays.remove_all(self.places)
+        """Part by part, between its other work, and for a limited time in all."""
+        now = time.monotonic()
+        try:
+            self.swept = True
+            strays.end_all(self.bits)
+            self.swept = strays.remove_all(self.places, now + PART) or now > self.settled + SWEEP
+        except Exception:  # noqa: BLE001 - what others left is never why this one ends
+            return
 
     def finish(self, patience: float) -> None:
         self.deadline = time.monotonic() + patience
@@ -276,7 +286,7 @@ class Keeper:
                 if pid == self.launcher:
                     self.launcher = 0
                 elif status:
-                    processes.remove(f"{self.folders}-{pid}")
+                    removal.remove(f"{self.folders}-{pid}")
                 self.supervisors.discard(pid)
         except ChildProcessError:
             self.left = False

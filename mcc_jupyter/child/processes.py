@@ -1,4 +1,4 @@
-"""What the launcher, its supervisors and warm functions share: signals, children, descriptors, private folders.
+"""What the launcher, its supervisors and warm functions share: signals, children, descriptors.
 
 1. Only own children are ever found here, so that no number is another process's by the time it is signalled.
 2. Standard library only, as few modules as possible: ``signal`` and ``socket`` import ``enum``, which takes as long as
@@ -98,17 +98,3 @@ def kill(pid: int, number: int = signal.SIGKILL) -> bool:
     except OSError:
         return False
     return True
-
-
-def remove(path: str) -> None:
-    """The folder with everything in it, whatever the tool made of it."""
-    try:
-        if os.path.islink(path) or not os.path.isdir(path):
-            os.unlink(path)
-            return
-        os.chmod(path, 0o700)
-        for name in os.listdir(path):
-            remove(os.path.join(path, name))
-        os.rmdir(path)
-    except OSError:
-        return

@@ -9,6 +9,7 @@ keeper has marked itself, so that they can be told all the same, and no call has
    in full (it has just ended, it came from another process namespace) is left alone.
 3. A call's private folder is locked by its supervisor, which works across process namespaces. One that nobody has
    locked is removed.
+4. What one of them is stops nothing: no error of one keeps the others, and the time has a limit.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ ROUNDS = 50
 """Looks at all processes until none of them is a stray: one may just have started another."""
 PAUSE = 0.01
 
-processes = sys.modules["_mcc_processes"]
-"""Whoever loads this has loaded it."""
+processes, removal = sys.modules["_mcc_processes"], sys.modules["_mcc_removal"]
+"""Whoever loads this has loaded them."""
 
 
 def read(path: str) -> bytes:
@@ -134,7 +135,7 @@ def abandoned(path: str) -> bool:
     import fcntl
 
     word, number, pid = [*os.path.basename(path).split("-"), "", ""][:3]
-    if word != "mcc" or len(number) != 16 or not pid.isdigit():
+    if word != "mcc" or len(number) != 16 or not (pid.isascii() and pid.isdigit()):
         return False
     fd = -1
     try:
@@ -154,13 +155,18 @@ def abandoned(path: str) -> bool:
             os.close(fd)
 
 
-def remove_all(places: list[str]) -> None:
-    """Removes every abandoned folder of this user in *places*."""
+def remove_all(places: list[str], until: float) -> bool:
+    """Removes every abandoned folder of this user in *places*: whether it was done by *until*."""
     for place in places:
         try:
             names = os.listdir(place)
         except OSError:
             continue
-        for path in [os.path.join(place, name) for name in names if name.startswith("mcc-")]:
-            if abandoned(path):
-                processes.remove(path)
+        ours = [os.path.join(place, name) for name in names if name.startswith("mcc-")]
+        for path in sorted(ours, key=lambda _: os.urandom(4)):  # none is always the first to take the time
+            try:
+                if abandoned(path) and not removal.remove(path, until):
+                    return False
+            except Exception:  # noqa: BLE001 - whatever it is, it is not the last
+                continue
+    return True

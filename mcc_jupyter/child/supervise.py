@@ -48,7 +48,7 @@ def load(name: str) -> Any:
     return sys.modules[private]
 
 
-processes, start = load("processes"), load("start")
+processes, start, removal = load("processes"), load("start"), load("removal")
 kill, Refused = processes.kill, start.Refused
 
 
@@ -111,7 +111,7 @@ class Supervisor:
             return False
         finally:
             if self.made_files:
-                processes.remove(self.folder)
+                self.remove_files()
         if self.stopped is None:
             self.stopped = self.limit(frame["limits"])
         again = processes.REAPS and error is None and not self.left and not self.last
@@ -125,6 +125,12 @@ class Supervisor:
             self.call.shutdown(socket.SHUT_WR)
             select.poll().poll(LINGER)
         return bool(again)
+
+    def remove_files(self) -> None:
+        if removal.remove(self.folder) and not os.path.lexists(self.folder):
+            return
+        self.last = True  # the next supervisor has a folder of its own
+        self.notes.append(f"its private files could not be removed; delete {self.folder}")
 
     def receive(self) -> tuple[dict, list[int]]:  # type: ignore[type-arg]
         data = bytearray()

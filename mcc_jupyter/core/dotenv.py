@@ -62,6 +62,8 @@ class Dotenv:
 
     entries: tuple[Entry, ...]
     warnings: tuple[str, ...] = ()
+    unread: bool = False
+    """Whether it is a pipe, which is read by a call alone."""
 
 
 @dataclass(frozen=True, slots=True)

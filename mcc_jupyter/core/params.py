@@ -21,6 +21,8 @@ from .tool import MISSING, TYPES, Param
 
 KEYS: Final = ("name", "type", "required", "default", "description", "example", "override", "enum")
 RESERVED: Final = {"context": "is given by the session", "mcc_env": "is a word of command templates"}
+TEMPLATE_WORDS: Final = frozenset(("self", "true", "false", "none", "loop", "caller", "varargs", "kwargs", "super"))
+"""Jinja2's own in an expression, some of them only in a loop, a macro or a block: there a parameter is never seen."""
 
 _OTHER_WORDS = {
     "string": "str", "text": "str", "integer": "int", "number": "float", "double": "float", "boolean": "bool",
@@ -48,7 +50,7 @@ def _param(node: Node, substitution: Substitution, inspect: Note, signature: boo
         node.wrong("`default` and `override` exclude each other; keep one")
     given = frozenset(found)
     param = Param(
-        name=_name(node, found),
+        name=_name(node, found, of_template=not signature),
         type=_type(found["type"]) if "type" in found else "str",
         required=found["required"].boolean() if "required" in found else given.isdisjoint({"default", "override"}),
         description=found["description"].text() if "description" in found else "",
@@ -65,7 +67,7 @@ def _param(node: Node, substitution: Substitution, inspect: Note, signature: boo
     return param
 
 
-def _name(node: Node, found: Mapping[str, Node]) -> str:
+def _name(node: Node, found: Mapping[str, Node], *, of_template: bool) -> str:
     if "name" not in found:
         node.wrong("a parameter needs a `name`")
         return ""
@@ -73,6 +75,8 @@ def _name(node: Node, found: Mapping[str, Node]) -> str:
     name = node.filled("a name")
     if name in RESERVED:
         node.wrong(f"`{name}` {RESERVED[name]}; choose another name")
+    elif of_template and name in TEMPLATE_WORDS:
+        node.wrong(f"`{name}` is a word of command templates; choose another name")
     elif name and (not name.isidentifier() or keyword.iskeyword(name)):
         node.wrong(f"`{shown(name)}` is no parameter name; use a Python identifier")
     return name

@@ -91,6 +91,8 @@ def resolve(
     unresolved += availability.unresolved_references(tool, unresolved)
     lacking = [grant for grant in tool.required_env if not _has_value(stack.get(grant.child))]
     forbidden = [grant for grant in lacking if kept_out(grant.parent)]
+    if any(isinstance(file, Dotenv) and file.unread for file in files):  # a pipe, which may give them
+        lacking = forbidden
     lacking = [grant for grant in lacking if grant not in forbidden] + availability.empty_files(tool, stack)
     missing = tuple(grant for grant in lacking if grant.child not in unresolved)
     unset = [grant for grant in tool.optional_env if grant.child not in stack]
@@ -249,6 +251,8 @@ def _env_file_layer(
     for declared, content in zip(tool.env_files, files, strict=True):
         if isinstance(content, Unreadable):
             continue
+        if content.unread:
+            notes.append(f"env_file {declared.written} is a pipe and read at the call; what it gives is not shown here")
         notes.extend(f"{WARNING}env_file {declared.written}: {warning}" for warning in content.warnings)
         for entry in content.entries:
             texts: list[str] = []

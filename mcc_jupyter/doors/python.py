@@ -164,7 +164,7 @@ class CallableTool:
             self.__wrapped__ = function
 
     @guarded
-    def __call__(self, *args: object, **kwargs: object) -> Any:
+    def __call__(self, /, *args: object, **kwargs: object) -> Any:
         outcome = call(self._key, self._named(args, kwargs))
         if not outcome.ok and not isinstance(self._tool.body, Function) and outcome.stdout:
             # The value of a command is its output, which an error would otherwise take with it.

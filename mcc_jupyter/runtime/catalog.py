@@ -15,10 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
 
+from ..core.access import printable
 from ..core.cell import parse_yaml
 from ..core.dotenv import Dotenv, Unreadable, parse
 from ..core.errors import DeclarationError, Problem
 from ..core.tool import EnvFile
+from .plain_files import LARGEST, LARGEST_TOOLS, Unfit, read_file
 
 ENV_FILE_LIMIT = 1024 * 1024
 """Bytes an env file may have (SPEC 4.4)."""
@@ -46,6 +48,9 @@ class ToolFile:
             raise DeclarationError(*(problem.under(self.written) for problem in error.problems)) from None
 
 
+_UNREAD = Dotenv((), unread=True)
+
+
 class EnvFiles:
     """Reads env files; one of them keeps the parsed form of what it read last, by path and content."""
 
@@ -55,9 +60,9 @@ class EnvFiles:
     def read(self, files: Sequence[EnvFile], *, pipes: bool = True) -> tuple[Dotenv | Unreadable, ...]:
         """The contents of *files*, in their order; each file is opened once.
 
-        Without *pipes* a pipe counts as an empty file and is left alone: what it gives, it gives once, to a call.
+        Without *pipes* a pipe is left alone, as ``unread``: what it gives, it gives once, to a call.
         """
-        return tuple(self._read(file) if pipes or not _is_pipe(file.path) else Dotenv(()) for file in files)
+        return tuple(self._read(file) if pipes or not _is_pipe(file.path) else _UNREAD for file in files)
 
     def _read(self, file: EnvFile) -> Dotenv | Unreadable:
         try:
@@ -137,24 +142,27 @@ def tool_files(written: str, *, folder: str, home: str | None) -> list[ToolFile]
     begin = home if home is not None and (written == "~" or written.startswith("~/")) else ""
     path = os.path.join(folder, begin + written.removeprefix("~") if begin else written)
     if os.path.isdir(path):
-        return [ToolFile(os.path.join(written, name), os.path.join(path, name)) for name in _listed(written, path)]
+        return [
+            ToolFile(printable(os.path.join(written, name)), os.path.join(path, name))
+            for name in _listed(written, path)
+        ]
     if not has_magic(written) or os.path.exists(path):
-        return [ToolFile(written, os.path.abspath(path))]
+        return [ToolFile(printable(written), os.path.abspath(path))]
     # Only what was written is a pattern: a folder may well be called `[2024]`.
     root = "" if os.path.isabs(written) else begin or folder
     found = sorted(glob(written.removeprefix("~/") if begin else written, root_dir=root or None, recursive=True))
     if not found:
-        raise DeclarationError(Problem(written, "no file matches"))
-    return [ToolFile(os.path.join("~", name) if begin else name, os.path.join(root, name)) for name in found]
+        raise DeclarationError(Problem(printable(written), "no file matches"))
+    return [ToolFile(printable(os.path.join("~", name) if begin else name), os.path.join(root, name)) for name in found]
 
 
 def _listed(written: str, path: str) -> list[str]:
     try:
         found = sorted(name for name in os.listdir(path) if name.endswith((".yaml", ".yml")))
     except OSError as error:
-        raise DeclarationError(Problem(written, f"folder {_why(error, path)}")) from None
+        raise DeclarationError(Problem(printable(written), f"folder {_why(error, path)}")) from None
     if not found:
-        raise DeclarationError(Problem(written, "the folder holds no *.yaml or *.yml file"))
+        raise DeclarationError(Problem(printable(written), "the folder holds no *.yaml or *.yml file"))
     return found
 
 
@@ -162,19 +170,22 @@ def notebook_file(path: str, written: str | None = None) -> object:
     """The JSON of a notebook, which a message calls *written*; raises ``DeclarationError``."""
     import json
 
-    written = path if written is None else written
+    written = printable(path if written is None else written)
     try:
-        return json.loads(text_file(written, path))
-    except (ValueError, RecursionError):
+        return json.loads(text_file(written, path, LARGEST))
+    except ValueError:
         raise DeclarationError(Problem(written, "the file is no notebook: it is no JSON")) from None
+    except RecursionError:
+        raise DeclarationError(Problem(written, "the file is no notebook: it is nested too deeply")) from None
 
 
-def text_file(written: str, path: str) -> str:
+def text_file(written: str, path: str, limit: int = LARGEST_TOOLS) -> str:
     """The text of a file, which a message calls *written*; raises ``DeclarationError``."""
     try:
-        with open(path, "rb") as file:
-            return file.read().decode().removeprefix("\ufeff")
+        return read_file(path, limit).decode().removeprefix("\ufeff")
     except OSError as error:
         raise DeclarationError(Problem(written, f"file {_why(error, path)}")) from None
+    except Unfit as why:
+        raise DeclarationError(Problem(written, f"{why} and is not read")) from None
     except UnicodeDecodeError:
         raise DeclarationError(Problem(written, "file is not UTF-8")) from None

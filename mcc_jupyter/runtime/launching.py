@@ -21,10 +21,12 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from ..core import env_template
+from ..core.access import printable
 from ..core.dotenv import Dotenv, Unreadable
 from ..core.env_template import Template
 from ..core.errors import SecretError
 from ..core.tool import EnvFile
+from . import errands
 from .catalog import EnvFiles
 from .parent import initial_environment
 from .providers import Providers
@@ -70,7 +72,7 @@ def prepare(
     wanted = list(env_files) or [place for place in known if os.path.lexists(place)][:1]
     there = [path for path in wanted if os.path.lexists(os.path.join(folder, path))]
     instead = "starting without it" if there or not os.path.lexists(_dotenv(folder)) else ".env is loaded instead"
-    notes += [f"there is no template {path}; {instead}" for path in wanted if path not in there]
+    notes += [f"there is no template {printable(path)}; {instead}" for path in wanted if path not in there]
     if not there:
         _load_dotenv(environ, folder, notes)
         return Start(tuple(command), environ, tuple(notes))
@@ -96,6 +98,13 @@ def become(start: Start) -> NoReturn:
     os.execvpe(start.argv[0], start.argv, start.environ)
 
 
+def largest(start: Start) -> str:
+    """What of *start* takes the most room, by name."""
+    sizes = {f"variable {name}": len(os.fsencode(value)) for name, value in start.environ.items()}
+    sizes["command itself, with its arguments,"] = sum(len(os.fsencode(word)) + 1 for word in start.argv)
+    return max(sizes, key=sizes.__getitem__)
+
+
 def _own_environment(parent: Mapping[str, str]) -> dict[str, str]:
     """*parent* without the variable that an interpreter without a locale gives itself as it starts."""
     initial = initial_environment(parent)
@@ -116,6 +125,7 @@ def _words(provider: str | None) -> tuple[str, ...]:
 
 def _template(written: str, folder: str, notes: list[str]) -> Template:
     path = os.path.abspath(os.path.join(folder, written))
+    written = printable(written)
     return Template(written, path, _content(EnvFile(written, path), notes))
 
 
@@ -162,17 +172,8 @@ def _load_dotenv(environ: dict[str, str], folder: str, notes: list[str]) -> None
 
 def _tracked(path: str, environ: Mapping[str, str]) -> bool:
     folder, name = os.path.split(path)
+    argv = ["git", "-c", "core.fsmonitor=false", "ls-files", "--error-unmatch", "--", name]
     try:
-        done = subprocess.run(
-            ["git", "-c", "core.fsmonitor=false", "ls-files", "--error-unmatch", "--", name],
-            cwd=folder,
-            env=dict(environ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=GIT_PATIENCE,
-            check=False,
-        )
+        return errands.output(argv, environ, folder=folder, limit=GIT_PATIENCE)[0] == 0
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return done.returncode == 0

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ..core.env_template import Template
 from ..core.errors import SecretError
 from ..core.values import VARIABLE_LIMIT
+from . import errands
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +84,11 @@ class Providers:
         # For the name of a folder ``pass show`` prints a list and succeeds.
         if not os.path.isfile(os.path.join(store, f"{locator}.gpg")):
             raise self._error(name, "the password-store has no such entry; correct the reference")
-        # What it prints to stderr stays unread: it is not known to be free of what the entry holds.
-        done = subprocess.run(
-            [program, "show", locator],
-            env=dict(self.environ),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            check=False,
-        )
-        if done.returncode:
-            raise self._error(name, f"pass failed with exit code {done.returncode}; try `pass show` yourself")
-        return os.fsdecode(done.stdout.partition(b"\n")[0].removesuffix(b"\r"))
+        try:
+            status, printed = errands.output([program, "show", locator], self.environ)
+        except OSError as error:
+            why = os.strerror(error.errno or 0)
+            raise self._error(name, f"the program pass cannot be started ({why}); correct {program}") from None
+        if status:
+            raise self._error(name, f"pass failed with exit code {status}; try `pass show` yourself")
+        return os.fsdecode(printed.partition(b"\n")[0].removesuffix(b"\r"))

@@ -12,11 +12,13 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from ..core.access import printable
 from ..core.dotenv import Unreadable
 from ..core.errors import ArgumentError, DeclarationError
 from ..core.scan import Cleaned, Finding, Scanner, env_file_secrets, parent_secrets
 from ..core.tool import EnvFile
 from .catalog import EnvFiles
+from .plain_files import LARGEST, Unfit, read_file
 
 
 def scanner(
@@ -26,14 +28,14 @@ def scanner(
 
     Raises ``ArgumentError`` for an env file that cannot be used: nothing would be found, and look clean.
     """
-    files = [EnvFile(written, os.path.abspath(written)) for written in env_files]
+    files = [EnvFile(printable(written), os.path.abspath(written)) for written in env_files]
     secrets: list[tuple[str, str]] = []
     notes = []
-    for written, content in zip(env_files, EnvFiles().read(files), strict=True):
+    for file, content in zip(files, EnvFiles().read(files), strict=True):
         if isinstance(content, Unreadable):
             raise ArgumentError(content.text)
         secrets += env_file_secrets(content.entries, parent)
-        notes += [f"{written}: {warning}" for warning in content.warnings]
+        notes += [f"{file.written}: {warning}" for warning in content.warnings]
     listed = {name for name, _ in secrets}
     if of_parent:
         secrets += parent_secrets(parent).items()
@@ -45,7 +47,7 @@ def scanner(
 
 def scan_file(path: str, made: Scanner) -> list[Finding]:
     """What one file holds; raises ``ArgumentError`` or ``DeclarationError``."""
-    text = _read(path)
+    text = _read(path, handed_over=True)
     if not is_notebook(path):
         return made.text(text)
     with _in_file(path):
@@ -59,12 +61,12 @@ def clean_file(path: str, made: Scanner, *, env_files: Iterable[str] = ()) -> Cl
     """
     text = _read(path)
     if any(os.path.samefile(path, other) for other in env_files if os.path.exists(other)):
-        raise ArgumentError(f"{path}: is the env file itself and is not changed")
+        raise ArgumentError(f"{printable(path)}: is the env file itself and is not changed")
     with _in_file(path):
         cleaned = made.clean_notebook(text) if is_notebook(path) else made.clean_text(text)
     if cleaned.text != text:
         if _read(path) != text:
-            raise ArgumentError(f"{path}: was changed meanwhile and is left as it is; try again")
+            raise ArgumentError(f"{printable(path)}: was changed meanwhile and is left as it is; try again")
         write_file(path, cleaned.text)
     return cleaned
 
@@ -74,21 +76,22 @@ def _in_file(path: str) -> Iterator[None]:
     try:
         yield
     except DeclarationError as error:
-        raise DeclarationError(*(problem.under(path) for problem in error.problems)) from None
+        raise DeclarationError(*(problem.under(printable(path)) for problem in error.problems)) from None
 
 
 def is_notebook(path: str) -> bool:
     return path.endswith(".ipynb")
 
 
-def _read(path: str) -> str:
+def _read(path: str, *, handed_over: bool = False) -> str:
     try:
-        with open(path, "rb") as file:
-            return file.read().decode()
+        return read_file(path, LARGEST, handed_over=handed_over).decode()
     except OSError as error:
-        raise ArgumentError(f"{path}: cannot be read ({os.strerror(error.errno or 0)})") from None
+        raise ArgumentError(f"{printable(path)}: cannot be read ({os.strerror(error.errno or 0)})") from None
+    except Unfit as why:
+        raise ArgumentError(f"{printable(path)}: {why} and is not read") from None
     except UnicodeDecodeError:
-        raise ArgumentError(f"{path}: is not UTF-8; only text is scanned") from None
+        raise ArgumentError(f"{printable(path)}: is not UTF-8; only text is scanned") from None
 
 
 def write_file(path: str, text: str) -> None:
@@ -111,4 +114,4 @@ def write_file(path: str, text: str) -> None:
     except OSError as error:
         if made is not None:
             os.unlink(made)
-        raise ArgumentError(f"{path}: cannot be written ({os.strerror(error.errno or 0)})") from None
+        raise ArgumentError(f"{printable(path)}: cannot be written ({os.strerror(error.errno or 0)})") from None

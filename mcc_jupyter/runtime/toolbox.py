@@ -119,7 +119,7 @@ class Toolbox:
 
         *partial*: these are not all tools of their cell, so none goes for not being among them.
         """
-        ready, failed, printed = self._introspected([self._resolve(tool) for tool in tools])
+        ready, failed, printed = self._introspected([self._resolve(tool, pipes=False) for tool in tools])
         problems = [*problems, *failed]
         complete = not problems and not partial
         notices, clashes = self.registry.put([item.tool for item in ready], origin, complete=complete)
@@ -157,12 +157,12 @@ class Toolbox:
 
     def report(self, name: str, *, everything: bool = False) -> Report:
         """The report of one tool; *everything* adds withheld parent names and program paths (SPEC 11.1, 7.13)."""
-        return self._report(self._ready(name), everything=everything)
+        return self._report(self._ready(name, pipes=False), everything=everything)
 
     def matrix(self) -> Matrix:
         """All tools × names."""
         tools = list(self.registry)
-        reports = [self._report(self._resolve(tool)) for tool in tools[:MATRIX_TOOLS]]
+        reports = [self._report(self._resolve(tool, pipes=False)) for tool in tools[:MATRIX_TOOLS]]
         return matrix(reports, more=max(0, len(tools) - MATRIX_TOOLS), footer=self._footer())
 
     def entries(self, told: Told) -> tuple[bytes, ...]:
@@ -177,7 +177,7 @@ class Toolbox:
 
     def available(self, name: str) -> Tool:
         """The tool as the next call would use it; raises ``UnknownTool``, ``ToolUnavailable``, ``DeclarationError``."""
-        return self._available(name).tool
+        return self._available(name, pipes=False).tool
 
     def is_available(self, tool: Tool) -> bool:
         """Whether a call of *tool* could start now, as far as can be seen without reading a pipe."""
@@ -194,7 +194,7 @@ class Toolbox:
 
     def probe(self, name: str) -> Probe:
         """Starts a child with exactly the tool's environment and reads the names it received (SPEC 11.3)."""
-        resolved = self._available(name)
+        resolved = self._available(name, pipes=False)
         return probe(resolved, self.launcher, interpreter=self._interpreter, room=environment_room())
 
     # ---- calling
@@ -268,7 +268,7 @@ class Toolbox:
         ended.
         """
         items = check_map(arguments, workers)
-        resolved = self._available(name)
+        resolved = self._available(name, pipes=False)
         check_items(resolved.tool, items)
 
         def one(at: int, stop: Stop) -> Outcome:
@@ -321,9 +321,9 @@ class Toolbox:
 
     # ---- the parts of the straight line
 
-    def _ready(self, name: str) -> Resolved:
+    def _ready(self, name: str, *, pipes: bool = True) -> Resolved:
         """The tool, resolved once, with its signature read: a function that could not be imported is tried again."""
-        resolved = self._resolve(self.registry.find(check_name(name)))
+        resolved = self._resolve(self.registry.find(check_name(name)), pipes=pipes)
         ready, problems, _ = self._introspected([resolved])
         if problems:
             raise DeclarationError(*problems)
@@ -370,8 +370,8 @@ class Toolbox:
         resolved = self._last[tool.key] = Resolved(tool, resolution, built, store, parent, files, groups, terms)
         return resolved
 
-    def _available(self, name: str) -> Resolved:
-        return self._ready(name).checked()
+    def _available(self, name: str, *, pipes: bool = True) -> Resolved:
+        return self._ready(name, pipes=pipes).checked()
 
     def _call(
         self,

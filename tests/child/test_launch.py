@@ -344,23 +344,17 @@ def test_children_are_found_either_way(processes: ModuleType, monkeypatch: pytes
     assert processes.children_by_parent(os.getpid()) == []
 
 
-def test_a_folder_is_removed_whatever_a_tool_made_of_it(processes: ModuleType, tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "kept").touch()
-    folder = tmp_path / "folder"
-    (folder / "deep" / "deeper").mkdir(parents=True)
-    (folder / "deep" / "deeper" / "file").touch()
-    (folder / "link").symlink_to(outside)
-    (folder / "dangling").symlink_to("nowhere")
-    (folder / "deep").chmod(0)
-    folder.chmod(0)
+def test_private_files_that_cannot_be_removed_in_time_are_said(tmp_path: Path) -> None:
+    changes = {"removal": ("\nTIME = 2.0\n", "\nTIME = -1.0\n"), "launch": ('places = [place for place in ("/dev/shm",', f'places = [place for place in ("{tmp_path}",')}
+    launcher = Spoken(changed_launcher(tmp_path, changes))
+    read, write = os.pipe()
+    call = launcher.call(frame('dirname "$F" >&7', 7, files={b"F": b"x"}), write)
+    os.close(write)
+    folder = os.read(read, 200).decode().rstrip()
+    os.close(read)
 
-    processes.remove(str(folder))
-    processes.remove(str(folder))
-
-    assert not folder.exists()
-    assert (outside / "kept").exists()
+    assert report(call)["notes"] == [f"its private files could not be removed; delete {folder}"]
+    launcher.close()
 
 
 def test_a_private_file_that_cannot_be_written_is_said_without_its_content(start: ModuleType, tmp_path: Path) -> None:

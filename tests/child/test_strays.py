@@ -9,6 +9,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -39,7 +40,7 @@ def tell(what="pid"):
 @pytest.fixture
 def strays(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The module in this process, which has no mark."""
-    for one in ("processes", "strays"):
+    for one in ("processes", "removal", "strays"):
         spec = importlib.util.spec_from_file_location(f"_mcc_{one}", CHILD / f"{one}.py")
         assert spec is not None
         assert spec.loader is not None
@@ -218,7 +219,7 @@ def test_a_number_that_is_another_process_by_now_is_not_signalled(strays: Module
 
 
 def gone(strays: ModuleType, path: Path) -> bool:
-    strays.remove_all(["/no/such/place", str(path.parent)])
+    assert strays.remove_all(["/no/such/place", str(path.parent)], time.monotonic() + 20)
     return not os.path.lexists(path)
 
 

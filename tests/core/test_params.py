@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from mcc_jupyter.core.template import render
 from mcc_jupyter.core.tool import MISSING, Param
 
 TYPES = "choose str, int, float, bool, list or dict"
@@ -71,6 +72,19 @@ def test_a_parameter(one, written, param):
 )  # fmt: skip
 def test_wrong_parameters(problems, written, problem):
     assert problems(tool(written)) == [problem]
+
+
+@pytest.mark.parametrize("word", ["self", "true", "false", "none", "loop", "caller", "varargs", "kwargs", "super"])
+def test_a_word_of_templates_is_no_parameter_of_a_command_and_may_be_one_of_a_function(problems, one, word):
+    where = f"params[0].name: `{word}` is a word of command templates; choose another name"
+    assert problems(tool({"name": word})) == [where]
+    assert [param.name for param in one({"name": "f", "fn": "m:f", "params": [{"name": word}]}).params] == [word]
+
+
+@pytest.mark.parametrize("word", ["range", "dict", "lipsum", "cycler", "joiner", "namespace", "block", "filter", "call", "recursive", "id"])
+def test_a_name_that_a_template_sees_as_the_parameter_may_be_one(one, word):
+    found = one({**tool({"name": word}), "exec": f"echo {{{{ {word} }}}}{{% for q in [1] %}}{{{{ {word} }}}}{{% endfor %}}"})
+    assert render(found.body.written, {word: "v"}) == "echo vv"
 
 
 def test_params_is_a_list(problems, one):

@@ -76,6 +76,13 @@ def test_arguments_may_be_given_by_position(declared: None) -> None:
     assert mcc.tools.greet("Ada", "?") == mcc.tools.greet("Ada", mark="?") == "hello Ada?"
 
 
+def test_an_argument_may_have_any_name_that_a_function_has(tmp_path: Path) -> None:
+    (tmp_path / "odd.py").write_text("def f(self, args, kwargs, name, none): return [self, args, kwargs, name, none]\n")
+    (tmp_path / "odd.yaml").write_text("{name: odd, fn: 'odd:f'}")
+    mcc.load("odd.yaml")
+    assert mcc.tools.odd(self=1, args=2, kwargs=3, name=4, none=5) == [1, 2, 3, 4, 5]
+
+
 @pytest.mark.parametrize(
     ("call", "text"),
     [

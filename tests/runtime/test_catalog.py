@@ -428,4 +428,4 @@ def test_a_pipe_is_left_alone_where_nobody_calls(tmp_path: Path) -> None:
 
     read = EnvFiles().read((EnvFile("e.env", str(pipe)), missing), pipes=False)
 
-    assert read == (Dotenv(()), Unreadable("env_file not found: gone.env"))
+    assert read == (Dotenv((), unread=True), Unreadable("env_file not found: gone.env"))

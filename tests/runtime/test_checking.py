@@ -155,7 +155,7 @@ FILES = [
     ("a.ipynb", b"{", "a.ipynb: the file is no notebook: it is no JSON"),
     ("a.ipynb", b"\xff", "a.ipynb: file is not UTF-8"),
     ("a.ipynb", b"\0", "a.ipynb: the file is no notebook: it is no JSON"),
-    ("a.ipynb", b"[" * 100_000, "a.ipynb: the file is no notebook: it is no JSON"),
+    ("a.ipynb", b"[" * 100_000, "a.ipynb: the file is no notebook: it is nested too deeply"),
     ("a.ipynb", b"9" * 5_000, "a.ipynb: the file is no notebook: it is no JSON"),
     ("a.ipynb", b'{"nbformat": 3, "worksheets": []}', "a.ipynb: the notebook has an old format; open and save it with a Jupyter of today"),
     ("a.yaml", b"a: !!python/object/apply:os.system [x]", "a.yaml: YAML line 1, column 4: a tag `!\u2026` is not allowed; quote a text that begins with `!`"),

@@ -21,17 +21,18 @@ from ...runtime.calls import Show, Showing
 from ...runtime.guard import guarded
 from ...runtime.parent import Parent
 from ...runtime.toolbox import Toolbox
-from . import check, launch, policy, secrets
+from . import check, launch, policy, secrets, streams
 
 _INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit status: 0, an error's own, or 130 after an interrupt."""
-    own, started = launch.split(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(own)
-    options.started = started
+    streams.make_usable()
     try:
+        own, started = launch.split(sys.argv[1:] if arguments is None else arguments)
+        options = _options(own)
+        options.started = started
         return guarded(_run)(options)
     except MccError as error:
         print(error, file=sys.stderr)
@@ -51,6 +52,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _let_go_of_stdout() -> None:
     """What is left in its buffer goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _options(own: Sequence[str]) -> argparse.Namespace:
+    try:
+        return _parser().parse_args(own)
+    except SystemExit:
+        sys.stdout.flush()  # what it printed is help
+        raise
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -178,7 +187,7 @@ def _call(toolbox: Toolbox, options: argparse.Namespace) -> int:
         arguments = split_arguments(options.arguments)
     outcome = toolbox.call(options.tool, arguments, timeout=options.timeout, show=_showing(), spill=options.spill)
     if outcome.ok and outcome.returned:
-        print(json.dumps(outcome.value, indent=2, ensure_ascii=False))
+        streams.print_json(outcome.value)
     sys.stderr.write(outcome.traceback)
     for note in outcome.notes:
         print(f"note: {note}", file=sys.stderr)

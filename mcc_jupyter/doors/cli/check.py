@@ -7,7 +7,6 @@ access than the lock has.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from typing import Any
 
 from ...core.lock import Change
 from ...runtime.checking import LOCK_NAME, Checked, check, read_lock, write_lock
+from .streams import print_json
 
 WIDENED = 1
 """The exit status where tools get more than the lock says, or there is no lock."""
@@ -47,7 +47,7 @@ def _check(parent: Mapping[str, str], options: argparse.Namespace) -> int:
     if options.update and status == 0:
         write_lock(options.lock, checked.lock)
     if options.json:
-        print(json.dumps(_document(checked, status), indent=2, ensure_ascii=False))
+        print_json(_document(checked, status))
     else:
         if lock is not None or options.update:
             for change in checked.changes:

@@ -7,11 +7,13 @@ The process becomes COMMAND, so that its exit status is COMMAND's own. What was 
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...core.access import printable
 from ...core.errors import SecretError
 from ...runtime import launching
 
@@ -54,22 +56,32 @@ def split(arguments: Sequence[str]) -> tuple[list[str], list[str] | None]:
 
 def _launch(parent: Mapping[str, str], options: argparse.Namespace) -> int:
     command: list[str] = options.started
-    if options.stray or not command:
+    if options.stray or not command or not command[0]:
         options.error("write what to start behind --, such as: mcc-jupyter launch -- jupyter lab")
+    shown = printable(command[0])
+    start = None
+    try:
+        folder = os.getcwd()
+    except FileNotFoundError:
+        return _told("the working directory no longer exists; change to another one", NO_SECRET)
     try:
         start = launching.prepare(
-            command, parent=parent, folder=os.getcwd(), env_files=options.env_file, provider=options.provider
+            command, parent=parent, folder=folder, env_files=options.env_file, provider=options.provider
         )
         for note in start.notes:
-            print(f"mcc-jupyter launch: {note}", file=sys.stderr)
+            _told(note)
         launching.become(start)
     except SecretError as error:
-        print(f"mcc-jupyter launch: {error}", file=sys.stderr)
-        return NO_SECRET
+        return _told(str(error), NO_SECRET)
     except FileNotFoundError:
-        print(f"mcc-jupyter launch: command not found: {command[0]}", file=sys.stderr)
-        return NOT_FOUND
+        return _told(f"command not found: {shown}", NOT_FOUND)
     except OSError as error:
         why = os.strerror(error.errno or 0)
-        print(f"mcc-jupyter launch: cannot start {command[0]}: {why}", file=sys.stderr)
-        return NOT_RUNNABLE
+        if error.errno == errno.E2BIG and start is not None:
+            why += f"; the {printable(launching.largest(start))} takes most of the room"
+        return _told(f"cannot start {shown}: {why}", NOT_RUNNABLE)
+
+
+def _told(text: str, status: int = 0) -> int:
+    print(f"mcc-jupyter launch: {text}", file=sys.stderr)
+    return status

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...core.access import printable
 from ...core.errors import MccError
 from ...core.scan import Finding, Scanner
 from ...runtime.scanned import clean_file, scan_file, scanner
@@ -75,7 +76,7 @@ def _each(parent: Mapping[str, str], options: argparse.Namespace, look: Callable
             status = max(status, FOUND)
         documents += [{"file": path, **finding.json()} for finding in findings]
         if options.format == "text":
-            shown = path.encode(errors="backslashreplace").decode()  # a name may hold bytes that are no text
+            shown = printable(path)
             for finding in findings:
                 print(f"{shown}: {finding}")
     if options.format == "json":
