@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from typing import Any, List, Set, Tuple
 
 CONTROL = 7
+HARMLESS = ("jemalloc_bg_thd",)
+"""Threads of which a fork is known to take care. jemalloc's, which pyarrow starts, only gives memory back: its handlers
+of a fork hold every lock of the allocator meanwhile, and in the child it goes on without such a thread."""
 RANDOM = ("Random", "Generator", "RandomState")
 
 
@@ -76,11 +79,24 @@ def hazards(before: "Set[int]", alone: bool = False) -> "List[str]":
         if not pid:
             os._exit(0)
         os.waitpid(pid, 0)
-        if len(os.listdir("/proc/self/task")) > 1:
+        if others():
             found.append("its import starts threads")
     else:
         found.append("only Linux forks safely")
     return found
+
+
+def others() -> "List[str]":
+    """The names of this process's other threads, but for those that a fork does no harm."""
+    found = []
+    for task in os.listdir("/proc/self/task"):
+        if task != str(os.getpid()):
+            try:
+                with open("/proc/self/task/" + task + "/comm") as file:
+                    found.append(file.read().strip())
+            except OSError:  # it has just ended
+                continue
+    return [name for name in found if name not in HARMLESS]
 
 
 def descriptors() -> "Set[int]":

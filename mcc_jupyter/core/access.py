@@ -23,6 +23,13 @@ FULL_COPY: Final = "true (a full copy)"
 """``env_passthrough: true``. No pattern holds white space, so it is told from all of them."""
 
 
+EVERYONE: Final = "everyone"
+"""Whom a workspace's table is for that names no user and no group."""
+
+EXCEPT: Final = " except "
+"""Between a pattern that cells may ask by and what is denied all the same."""
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """What a tool may get: items by kind. A kind without an item is not there."""
@@ -82,6 +89,24 @@ def _reaches(access: Access, item: str) -> bool:
     return bool(access.of("hosts") & {item, DYNAMIC})
 
 
+def _serves(access: Access, item: str) -> bool:
+    return bool(access.of("for") & {item, EVERYONE})
+
+
+def _allows(access: Access, item: str) -> bool:
+    """Whether a pattern that cells may ask by was there before, with no more exceptions than now."""
+    pattern, denied = _allowed(item)
+    return any(
+        includes(wide, pattern) and all(any(includes(new, old) for new in denied) for old in exceptions)
+        for wide, exceptions in map(_allowed, access.of("allow"))
+    )
+
+
+def _allowed(item: str) -> tuple[str, list[str]]:
+    pattern, _, denied = item.partition(EXCEPT)
+    return pattern, denied.split()
+
+
 KINDS: Final[Mapping[str, Kind]] = {
     "tool": Kind("tool", _exactly("tool")),
     "passthrough": Kind("passthrough", _passes),
@@ -99,6 +124,11 @@ KINDS: Final[Mapping[str, Kind]] = {
     "groups": Kind("group", _calls, of_new=False),
     "unredacted": Kind("unredacted", _exactly("unredacted")),
     "loads": Kind("file", _exactly("loads")),
+    "exposed": Kind("exposed", _exactly("exposed")),
+    "grants": Kind("granted", _exactly("grants")),
+    "for": Kind("user", _serves, of_new=False),
+    "allow": Kind("allowed", _allows),
+    "floor": Kind("floor", _exactly("floor")),
 }
 """Every kind of item, in the order in which a lock and the lines of a comparison have them."""
 

@@ -25,8 +25,9 @@ def missing(
     refers: tuple[str, ...] = (),
     empty_in: str = "",
     at_start: bool = False,
+    kernel: bool = True,
 ) -> str:
-    """What to do where a required name has no value.
+    """What to do where a required name has no value. *kernel*: the parent is that of a notebook or a shell of IPython.
 
     *at_start*: the tool is an operator's, and sees what the kernel was started with (SPEC 9.3).
 
@@ -35,24 +36,29 @@ def missing(
     """
     if is_reserved(grant.child):
         return f"{grant.child}: only the session gives it; see %mcc_session"
+    where = "before the kernel starts or with %env" if kernel else "in the environment"
     if refers:
         listed = ", ".join(refers)
-        nearest = _nearest(refers[0], parent)
+        near_to = nearest(refers[0], parent)
         if at_start:
-            return f"{grant.child}: {_AT_START.format(listed)}{nearest}"
-        return f"{grant.child}: set {listed} before the kernel starts or with %env, and declare the tool again{nearest}"
+            return f"{grant.child}: {_AT_START.format(listed)}{near_to}"
+        return f"{grant.child}: set {listed} {where}, and declare the tool again{near_to}"
     if empty_in:
         return f"{grant.child}: {empty_in} gives it without a value; write one there"
     if at_start:
-        return f"{grant.parent}: {_AT_START.format('it')}{_nearest(grant.parent, parent)}"
+        return f"{grant.parent}: {_AT_START.format('it')}{nearest(grant.parent, parent)}"
     instead = "it" if grant.child == grant.parent else grant.child
-    todo = f"set it before the kernel starts or with %env, or give {instead} in an env_file"
-    return f"{grant.parent}: {todo}{_nearest(grant.parent, parent)}"
+    todo = f"set it {where}, or give {instead} in an env_file"
+    return f"{grant.parent}: {todo}{nearest(grant.parent, parent)}"
 
 
-def unresolved(name: str) -> str:
-    """What to do where a value is a reference to a secret store."""
-    return f"{name}: nothing resolved this reference; start the kernel by `mcc-jupyter launch`"
+def unresolved(name: str, *, stands_in: str = "", kernel: bool = True) -> str:
+    """What to do where a value is a reference to a secret store. *stands_in*: the field of the declaration it is in."""
+    if not stands_in:
+        what = "the kernel" if kernel else "this command"
+        return f"{name}: nothing resolved this reference; start {what} by `mcc-jupyter launch`"
+    use = f"secret_files: {{{name}: ${name}}}" if stands_in == "secret_files" else f"required_env: [{name}]"
+    return f"{name}: only a template of `mcc-jupyter launch` resolves a reference; put it there and write `{use}` here"
 
 
 class _Nearest:
@@ -71,4 +77,4 @@ class _Nearest:
         return last[1][name]
 
 
-_nearest = _Nearest()
+nearest = _Nearest()

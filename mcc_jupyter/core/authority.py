@@ -20,7 +20,8 @@ from .availability import may_call
 from .cap import Cap
 from .errors import PolicyError, near
 from .mcp_table import McpTable
-from .tool import Tool
+from .names import is_reserved
+from .tool import DEFAULT_FLOOR, Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +196,39 @@ def project(authority: Authority, current: Access) -> str | None:
     return inside.removesuffix(".ipynb")
 
 
+def shown_to(authority: Authority, user: str, groups: frozenset[str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The patterns of the workspaces that are for *user*, and their profiles with what these include: by name."""
+    rules = [rule for rule in authority.workspaces if _is_of(rule, user, groups)]
+    profiles: dict[str, None] = {}
+    waiting = [name for rule in reversed(rules) for name in reversed(rule.profiles)]
+    while waiting:
+        name = waiting.pop()
+        if name not in profiles:
+            profiles[name] = None
+            waiting += reversed(authority.profiles[name].includes)
+    return tuple(dict.fromkeys(rule.pattern for rule in rules)), tuple(profiles)
+
+
+def secret_names(authority: Authority) -> tuple[str, ...]:
+    """The parent names that tools ask for by name, whoever may use them, but those that count as no secret (SPEC 8.1).
+
+    These are the floor's, the reserved ones, and those that every tool which asks for them has in ``redact.never``.
+    """
+    floor = (*DEFAULT_FLOOR, *(authority.floor or ()))
+    found = [
+        grant.parent
+        for item in authority.tools.values()
+        for grant in (*item.tool.required_env, *item.tool.optional_env)
+        if grant.child not in item.tool.never_redact
+    ]
+    return tuple(dict.fromkeys(name for name in found if name not in floor and not is_reserved(name)))
+
+
 def _is_for(rule: Rule, workspace: Workspace, folder: str, user: str, groups: frozenset[str] | None) -> bool:
-    if not matches(rule.pattern, workspace, folder):
-        return False
+    return matches(rule.pattern, workspace, folder) and _is_of(rule, user, groups)
+
+
+def _is_of(rule: Rule, user: str, groups: frozenset[str] | None) -> bool:
     if user in rule.users:
         return True
     # Naming users alone is for them alone, but no group means everyone.

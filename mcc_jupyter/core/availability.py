@@ -173,10 +173,12 @@ def notes(
     parent: Mapping[str, str],
     context: Context,
     withheld: Withheld,
+    *,
+    kernel: bool,
 ) -> Iterator[str]:
     """What the author should know and do, a line each."""
     yield from withheld.notes(parent)
-    yield from _lack_notes(tool, missing, unresolved, stack, parent)
+    yield from _lack_notes(tool, missing, unresolved, stack, parent, kernel)
     yield from _parent_notes(tool, parent)
     yield from _context_notes(context)
 
@@ -187,6 +189,7 @@ def _lack_notes(
     unresolved: list[str],
     stack: Mapping[str, Binding],
     parent: Mapping[str, str],
+    kernel: bool,
 ) -> Iterator[str]:
     for grant in missing[:_MOST_NOTES]:
         binding = stack.get(grant.child)
@@ -198,8 +201,20 @@ def _lack_notes(
             refers = referred(tool.secret_files[grant.child])
         empty_in = source.value if source in (Source.ENV, Source.ENV_FILE) else ""
         at_start = tool.origin.kind == "policy"
-        yield advice.missing(grant, parent, refers=refers, empty_in=empty_in, at_start=at_start)
-    yield from map(advice.unresolved, unresolved[:_MOST_NOTES])
+        yield advice.missing(grant, parent, refers=refers, empty_in=empty_in, at_start=at_start, kernel=kernel)
+    for name in unresolved[:_MOST_NOTES]:
+        yield advice.unresolved(name, stands_in=_field_of(tool, stack.get(name)), kernel=kernel)
+
+
+def _field_of(tool: Tool, binding: Binding | None) -> str:
+    """The field whose own text gives this value, empty where it came from the parent."""
+    if binding is None:  # it was withdrawn, and a field's own text is not
+        return ""
+    source = binding.provenance.source
+    if source is Source.ENV_FILE:
+        return "env_file"
+    text = {Source.ENV: tool.env, Source.SECRET: tool.secret_files}.get(source, {}).get(binding.name)
+    return "" if text is None or text.references else binding.provenance.rule if source is Source.SECRET else "env"
 
 
 def _parent_notes(tool: Tool, parent: Mapping[str, str]) -> Iterator[str]:
@@ -212,8 +227,10 @@ def _parent_notes(tool: Tool, parent: Mapping[str, str]) -> Iterator[str]:
     for pattern in tool.passthrough:
         if _matches_any(pattern, parent):
             continue
-        kind = "pattern" if names.has_wildcard(pattern) else "name"
-        yield f"env_passthrough: the {kind} {pattern} matches no variable"
+        if names.has_wildcard(pattern):
+            yield f"env_passthrough: the pattern {pattern} matches no variable"
+        else:
+            yield f"env_passthrough: the name {pattern} matches no variable{advice.nearest(pattern, parent)}"
 
 
 class _Matches:

@@ -38,6 +38,8 @@ class Scope:
     """Whether the tool's environment gives a name, so that it is left to the shell."""
     note: Note
     inspect: Note
+    given: frozenset[str] | None = None
+    """The names it gives by name; None where there may be others (an env_file's)."""
 
     @property
     def types(self) -> dict[str, str]:
@@ -75,13 +77,15 @@ def _execute(node: Node, scope: Scope, _stdin: bool) -> Shell | Argv:
 def _curl(node: Node, scope: Scope, stdin: bool) -> Curl:
     """The options of every call come first, so that the text can change them."""
     written = node.filled("the rest of a curl command")
+    if re.match(r"\s*curl(?:\s|$)", written):
+        node.wrong("leave out the word `curl`; write what follows it")
     options = "-sSL --json @-" if stdin else "-sSL"
     rest = one_line(written.strip())
     if _is_address(rest):
         shell = _shell(node, scope, written, f'curl {options} "{_inside_quotes(rest)}"')
         return Curl(shell, (*options.split(), argument(rest)[0]))
-    shell = _shell(node, scope, written, f"curl {options} {rest}")
     words = plain_words(f"{options} {rest}", params=scope.types)
+    shell = _shell(node, scope, written, f"curl {options} {rest}", runs=words is None)
     for name in variables(rest) if words is None else ():
         if name not in scope.floor and (scope.provided(name) or any(name == item.name for item in shell.references)):
             scope.note(
@@ -106,12 +110,14 @@ def transform(node: Node, scope: Scope) -> Shell:
 READERS: Final[Mapping[str, Callable[[Node, Scope, bool], Body]]] = {"fn": _function, "exec": _execute, "curl": _curl}
 
 
-def _shell(node: Node, scope: Scope, written: str, script: str) -> Shell:
-    """The script that stands for the text as written."""
+def _shell(node: Node, scope: Scope, written: str, script: str, *, runs: bool = True) -> Shell:
+    """The script that stands for the text as written. *runs*: a shell will read it."""
     scope.inspect(node, written)
     if _is_wrong(node, scope, written):
         return Shell(written, "")
-    prepared = prepare(script, provided=scope.provided, parent=scope.parent, params=scope.types)
+    prepared = prepare(
+        script, provided=scope.provided, parent=scope.parent, params=scope.types, given=scope.given, runs=runs
+    )
     for problem in prepared.problems:
         node.wrong(problem)
     for note in prepared.notes:

@@ -1,4 +1,4 @@
-"""``%mcc_call NAME name=value …`` → a call (SPEC 7.12).
+"""``%mcc_call NAME name=value …`` → a call, ``%mcc_session set name=value …`` → entries (SPEC 7.12, 6.2).
 
 1. Words end at blanks outside quotes and brackets, and a word that begins with ``#`` there ends the line. A value that
    is quoted as a whole loses its quotes; every other one is text, which the parameter's type turns into what it means.
@@ -7,12 +7,14 @@
 
 from __future__ import annotations
 
+import json
 import keyword
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from .coerce import VARIABLE
 from .errors import ArgumentError
 from .options import Given, Option, read_options, seconds_of
 from .schema import read_arguments
@@ -44,7 +46,7 @@ def parse_call(line: str) -> Call:
     named = bool(given.words) and "=" not in given.words[0]
     if not named and not given.problems:
         given.wrong("", "write the tool's name first: `%mcc_call NAME name=value …`")
-    arguments = _arguments(given.words[1 if named else 0 :], _unquote, given.wrong)
+    arguments: dict[str, object] = {**_arguments(given.words[1 if named else 0 :], _unquote, given.wrong)}
     text = given.last("--json")
     if text is not None:
         if arguments:
@@ -61,12 +63,46 @@ def parse_call(line: str) -> Call:
     return Call(given.words[0], arguments, raising, output, timeout, given.last("--spill"))
 
 
+def unexpanded(entries: Mapping[str, object], variables: Container[str]) -> list[str]:
+    """The names whose text looks as if IPython should have put one of its *variables* there, as ``!`` commands do."""
+    return [
+        name
+        for name, value in entries.items()
+        if isinstance(value, str)
+        and (VARIABLE.fullmatch(value.strip()) or any(found[1] in variables for found in _EMBEDDED.finditer(value)))
+    ]
+
+
+_EMBEDDED = re.compile(r"(?:(?<!\{)\{|\$\{?)([^\W\d]\w*)")
+
+
 def split_arguments(words: Sequence[str]) -> dict[str, object]:
     """NAME=VALUE words that a shell has already split; raises ``ArgumentError`` with every problem, one a line."""
     given = Given()
     arguments = _arguments(words, str, given.wrong)
     _raise(given)
-    return arguments
+    return {**arguments}
+
+
+def parse_entries(line: str) -> dict[str, object]:
+    """The entries of ``%mcc_session set KEY=VALUE …``: JSON where a value is JSON, else text; quoted it is always text.
+
+    Blanks may stand around the first ``=``. Raises ``ArgumentError`` with every problem, one a line.
+    """
+    given = Given()
+    found = _arguments(_split(_SPACED.sub(r"\1=", line)), str, given.wrong)
+    _raise(given)
+    return {key: _json_or_text(text) for key, text in found.items()}
+
+
+_SPACED = re.compile(r"\A\s*(\w+)\s*=\s*")
+
+
+def _json_or_text(written: str) -> object:
+    try:
+        return json.loads(written, parse_constant=str)
+    except (ValueError, RecursionError):
+        return _unquote(written)
 
 
 def _raise(given: Given) -> None:
@@ -76,14 +112,14 @@ def _raise(given: Given) -> None:
 
 def _arguments(
     words: Sequence[str], unquote: Callable[[str], str], wrong: Callable[[str, str], None]
-) -> dict[str, object]:
+) -> dict[str, str]:
     pairs = [word.partition("=") for word in words]
     strange = [str(at) for at, (name, equals, _) in enumerate(pairs, 1) if not equals or not name.isidentifier()]
     if strange:
         listed = ", ".join((*strange[:_MOST_TOLD], *("…" for _ in strange[_MOST_TOLD : _MOST_TOLD + 1])))
         place = f"argument{'s' if len(strange) > 1 else ''} {listed}"
         wrong(place, "expected NAME=VALUE; quote a value that holds blanks")
-    found: dict[str, object] = {}
+    found: dict[str, str] = {}
     for name, equals, value in pairs:
         if not equals or not name.isidentifier():
             continue

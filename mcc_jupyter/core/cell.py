@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
-from .call_line import CALL_OPTIONS, Call, parse_call, split_arguments
+from .call_line import CALL_OPTIONS, Call, parse_call, parse_entries, split_arguments, unexpanded
 from .errors import DeclarationError, Problem
 from .options import Given, Option, read_options, seconds_of
 from .schema import read_arguments as json_object
@@ -19,7 +19,7 @@ from .yaml_text import parse_yaml
 
 __all__ = [
     "CALL_OPTIONS", "SH_NAME", "SH_OPTIONS", "TOOL_OPTIONS", "Call", "Option", "json_object", "parse_call",
-    "parse_cell", "parse_sh", "parse_yaml", "split_arguments",
+    "parse_cell", "parse_entries", "parse_sh", "parse_yaml", "split_arguments", "unexpanded",
 ]  # fmt: skip
 
 SH_OPTIONS: Final = (
@@ -52,6 +52,9 @@ _LISTS = {
 _TEXTS = {"--cwd": "cwd", "--description": "description"}
 _YAML = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:- +)?(?:exec|curl|fn|tools|name):(?:\s|\Z)")
 """The first line of a body that says something is a declaration's, not a script's."""
+_MAPPING = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[ \t]*(?:- +)?[\w.-]+:(?:\s|\Z)")
+"""The first line of a body that is YAML, whatever it declares."""
+_SCRIPT = "for a shell script write `%%mcc_tool NAME`"
 _BEGINS_TAG = re.compile(r"\{(?=[{%#])")
 _PARAM = re.compile(r"(?P<name>[^:=?]+)(?P<optional>\?)?(?::(?P<type>[^=]+))?(?:=(?P<default>.*))?", re.S)
 
@@ -62,13 +65,25 @@ def parse_cell(line: str, body: str) -> object:
     Raises ``DeclarationError``: with every problem of the line, or the first of the YAML.
     """
     if not line.strip():
-        return parse_yaml(body, first_line=2)
+        return _yaml(body)
     given = _read(line, TOOL_OPTIONS)
     if len(given.words) != 1 and not given.problems:
         given.wrong("", "write one name before the options: `%%mcc_tool NAME [options]`")
     if _YAML.match(body):
         given.wrong("", "the body is YAML; leave the first line at `%%mcc_tool`, without a name and options")
     return _tool(given, "".join(given.words[:1]), _lines(body))
+
+
+def _yaml(body: str) -> object:
+    try:
+        found = parse_yaml(body, first_line=2)
+    except DeclarationError as error:
+        if _MAPPING.match(body):
+            raise
+        raise DeclarationError(Problem("", f"{error}; {_SCRIPT}")) from None
+    if isinstance(found, str) or (isinstance(found, dict) and any(" " in key for key in [*found][:1])):
+        raise DeclarationError(Problem("", f"expected a tool, a list of tools, or `tools:`; {_SCRIPT}"))
+    return found
 
 
 def parse_sh(line: str, body: str) -> dict[str, object]:

@@ -14,11 +14,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
-from enum import Enum
 from functools import lru_cache
 from typing import NoReturn
 
 from .errors import ArgumentError
+from .plain_json import MOST_DIGITS, Misfit, read_json
+from .plain_json import plain as plain_value
 from .tool import Param
 
 JSON_TYPES = {
@@ -31,11 +32,6 @@ JSON_TYPES = {
 }
 """The types of SPEC 2.7 in JSON Schema's words."""
 
-MOST_DIGITS = 4300
-"""Python reads no longer integer from text, for good reason: the time it takes grows with the square."""
-
-_HUGE = 10**MOST_DIGITS
-_MOST_LEVELS = 100
 _BOOLS = {
     **dict.fromkeys(("true", "yes", "on", "1"), True),
     **dict.fromkeys(("false", "no", "off", "0"), False),
@@ -59,20 +55,6 @@ _CHECKED = _ANNOTATIONS | frozenset(
 Schema = Mapping[str, object]
 
 
-class _Misfit(Exception):
-    """A value breaks a rule at a place inside the argument."""
-
-    def __init__(self, rule: str, place: str = "", detail: str = "") -> None:
-        self.rule = rule
-        self.place = place
-        self.detail = detail
-        """What more is to say, if nothing better is known."""
-        super().__init__(rule)
-
-    def inside(self, place: str) -> _Misfit:
-        return _Misfit(self.rule, place + self.place, self.detail)
-
-
 def fragment(param: Param) -> dict[str, object]:
     """The JSON Schema of one parameter, without null, description and default."""
     found = dict(param.schema) if param.schema is not None else {}
@@ -90,88 +72,27 @@ def coerce(param: Param, value: object, *, called: str = "argument") -> object:
     """
     plain: object = None
     try:
-        plain = _plain(value)
+        plain = plain_value(value)
         if plain is None and (param.nullable or not param.required or param.default is None):
             return None
         schema = fragment(param)
         fitted = _null(schema) if plain is None else _fit(schema, plain, exact=False)
         if param.schema is not None:
             _check_rest(schema, fitted)
-    except _Misfit as misfit:
+    except Misfit as misfit:
         detail = misfit.detail
-        if isinstance(plain, str) and _VARIABLE.fullmatch(plain.strip()):
+        if isinstance(plain, str) and VARIABLE.fullmatch(plain.strip()):
             detail = f"; Python variables are not expanded here, call it from Python: mcc.tools.NAME({param.name}=…)"
         raise ArgumentError(f"{called} `{param.name}{misfit.place}` {misfit.rule}{detail}") from None
     return fitted
 
 
-_VARIABLE = re.compile(r"\$\{?[^\W\d][\w.]*\}?|\{[^\W\d][\w.]*\}")
+VARIABLE = re.compile(r"\$\{?[^\W\d][\w.]*\}?|\{[^\W\d][\w.]*\}")
 """How a Python variable is written into the commands of IPython."""
 
 
-def read_json(text: str) -> object:
-    """JSON without duplicate keys, NaN and endless integers. Raises ``ValueError`` without any of *text*."""
-    try:
-        return json.loads(text, object_pairs_hook=_pairs, parse_constant=_constant, parse_int=_integer)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"is no JSON at line {error.lineno}, column {error.colno}") from None
-    except RecursionError:
-        raise ValueError("is nested too deeply") from None
-
-
-def _pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("has a mapping with the same key twice")
-    return found
-
-
-def _constant(_: str) -> NoReturn:
-    raise ValueError("holds NaN or Infinity, which is no JSON")
-
-
-def _integer(text: str) -> int:
-    if len(text.lstrip("-")) > MOST_DIGITS:
-        raise ValueError(f"holds an integer of more than {MOST_DIGITS:,} digits")
-    return int(text)
-
-
-def _plain(value: object, level: int = 0) -> object:
-    """*value* made of JSON's own types; what a Python caller may hold beyond them becomes its usual text."""
-    if level > _MOST_LEVELS:
-        raise _Misfit("is nested too deeply")
-    if value is None or isinstance(value, bool) or type(value) is str:
-        return value
-    if isinstance(value, Enum):
-        return _plain(value.value, level + 1)
-    if isinstance(value, int):
-        if not -_HUGE < value < _HUGE:
-            raise _Misfit(f"holds an integer of more than {MOST_DIGITS:,} digits")
-        return int(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise _Misfit("holds a number that is not finite")
-        return float(value)
-    if isinstance(value, list | tuple):
-        return [_plain(item, level + 1) for item in value]
-    if isinstance(value, Mapping):
-        if not all(isinstance(key, str) for key in value):
-            raise _Misfit("has a key that is not text")
-        return {str(key): _plain(item, level + 1) for key, item in value.items()}
-    if isinstance(value, date | time):
-        return value.isoformat()
-    kind = type(value)
-    named = (kind.__module__, kind.__name__)
-    if isinstance(value, str | Decimal) or hasattr(kind, "__fspath__") or named == ("uuid", "UUID"):
-        return str(value)
-    to_list = getattr(value, "tolist", None)
-    if kind.__module__.startswith("numpy") and callable(to_list) and type(to_list()) is not kind:
-        return _plain(to_list(), level + 1)
-    raise _Misfit(f"holds a `{kind.__name__}`, which is no JSON")
-
-
 def _fit(schema: Schema, value: object, *, exact: bool) -> object:
-    """*value* as *schema* describes it; with *exact* nothing is converted. Raises ``_Misfit``."""
+    """*value* as *schema* describes it; with *exact* nothing is converted. Raises ``Misfit``."""
     branches = schema.get("anyOf")
     if isinstance(branches, list):
         return _first(branches, value, exact=exact, otherwise="fits none of the types it may have")
@@ -197,8 +118,8 @@ def _fit(schema: Schema, value: object, *, exact: bool) -> object:
 def _null(schema: Schema) -> object:
     try:
         return _fit(schema, None, exact=True)
-    except _Misfit:
-        raise _Misfit("must not be null") from None
+    except Misfit:
+        raise Misfit("must not be null") from None
 
 
 def _first(branches: list[Schema], value: object, *, exact: bool, otherwise: str) -> object:
@@ -207,9 +128,9 @@ def _first(branches: list[Schema], value: object, *, exact: bool, otherwise: str
         for branch in branches:
             try:
                 return _fit(branch, value, exact=strictly)
-            except _Misfit:
+            except Misfit:
                 continue
-    raise _Misfit(otherwise)
+    raise Misfit(otherwise)
 
 
 def _choose(choices: list[object], value: object, *, exact: bool) -> object:
@@ -222,7 +143,7 @@ def _choose(choices: list[object], value: object, *, exact: bool) -> object:
         if len(same) == 1:
             return same[0]
     shown = ", ".join(json.dumps(choice, ensure_ascii=False) for choice in choices[:8])
-    raise _Misfit(f"must be one of {shown}{', …' if len(choices) > 8 else ''}")
+    raise Misfit(f"must be one of {shown}{', …' if len(choices) > 8 else ''}")
 
 
 def _equal(choice: object, value: str | float) -> bool:
@@ -230,7 +151,7 @@ def _equal(choice: object, value: str | float) -> bool:
     types = {str: "string", bool: "boolean", int: "integer", float: "number"}
     try:
         return _CONVERT[types.get(type(choice), "null")](value) == choice
-    except _Misfit:
+    except Misfit:
         return False
 
 
@@ -238,7 +159,7 @@ def _items(schema: Schema, values: list[object], *, exact: bool) -> list[object]
     for rule, broken in (("minItems", int.__lt__), ("maxItems", int.__gt__)):
         bound = schema.get(rule)
         if isinstance(bound, int) and broken(len(values), bound):
-            raise _Misfit(f"must have {'at least' if rule == 'minItems' else 'at most'} {bound} items")
+            raise Misfit(f"must have {'at least' if rule == 'minItems' else 'at most'} {bound} items")
     first = schema.get("prefixItems")
     first = first if isinstance(first, list) else []
     rest = schema.get("items")
@@ -247,7 +168,7 @@ def _items(schema: Schema, values: list[object], *, exact: bool) -> list[object]
         item = first[at] if at < len(first) else rest
         try:
             fitted.append(_fit(item, value, exact=exact) if isinstance(item, Mapping) else value)
-        except _Misfit as misfit:
+        except Misfit as misfit:
             raise misfit.inside(f"[{at}]") from None
     return fitted
 
@@ -259,22 +180,22 @@ def _members(schema: Schema, values: dict[str, object], *, exact: bool) -> dict[
     required = schema.get("required")
     missing = [name for name in required if name not in values] if isinstance(required, list) else []
     if missing:
-        raise _Misfit(f"lacks the key `{missing[0]}`")
+        raise Misfit(f"lacks the key `{missing[0]}`")
     fitted = {}
     for name, value in values.items():
         if name not in known and rest is False:
-            raise _Misfit(f"has an unknown key; it may have {', '.join(f'`{key}`' for key in known) or 'none'}")
+            raise Misfit(f"has an unknown key; it may have {', '.join(f'`{key}`' for key in known) or 'none'}")
         member = known.get(name, rest)
         try:
             fitted[name] = _fit(member, value, exact=exact) if isinstance(member, Mapping) else value
-        except _Misfit as misfit:
+        except Misfit as misfit:
             raise misfit.inside(f".{name}" if name in known else "[…]") from None
     return fitted
 
 
 def _to_text(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise _Misfit(_EXPECTED["string"])
+        raise Misfit(_EXPECTED["string"])
     return value if isinstance(value, str) else repr(value)
 
 
@@ -282,37 +203,37 @@ def _to_integer(value: object) -> int:
     if isinstance(value, str):
         found = _INTEGER.fullmatch(value.strip())
         if found is None:
-            raise _Misfit(_EXPECTED["integer"])
+            raise Misfit(_EXPECTED["integer"])
         if len(found[1].lstrip("+-")) > MOST_DIGITS:
-            raise _Misfit(f"must be an integer of at most {MOST_DIGITS:,} digits")
+            raise Misfit(f"must be an integer of at most {MOST_DIGITS:,} digits")
         return int(found[1])
     if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
-        raise _Misfit(_EXPECTED["integer"])
+        raise Misfit(_EXPECTED["integer"])
     return int(value)
 
 
 def _to_number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise _Misfit(_EXPECTED["number"])
+        raise Misfit(_EXPECTED["number"])
     if isinstance(value, float):
         return value
     if isinstance(value, str) and (len(value) > MOST_DIGITS or _NUMBER.fullmatch(value.strip()) is None):
-        raise _Misfit(_EXPECTED["number"])
+        raise Misfit(_EXPECTED["number"])
     try:
         number = float(value)
     except OverflowError:  # an integer beyond every float
         number = math.inf
     if not math.isfinite(number):
-        raise _Misfit("must be a number that a float can hold")
+        raise Misfit("must be a number that a float can hold")
     if Decimal(value) not in (Decimal(repr(number)), Decimal(number)):
-        raise _Misfit("must be a number with no more digits than a float keeps")
+        raise Misfit("must be a number with no more digits than a float keeps")
     return number
 
 
 def _to_bool(value: object) -> bool:
     found = _BOOLS.get(value.strip().lower()) if isinstance(value, str) else value
     if not isinstance(found, bool):
-        raise _Misfit(_EXPECTED["boolean"])
+        raise Misfit(_EXPECTED["boolean"])
     return found
 
 
@@ -322,9 +243,9 @@ def _from_json(name: str, kind: type[list[object] | dict[str, object]]) -> Calla
             try:
                 value = read_json(value)
             except ValueError as error:
-                raise _Misfit(f"{_EXPECTED[name]} as JSON, like {_LIKE[name]}", detail=f"; the text {error}") from None
+                raise Misfit(f"{_EXPECTED[name]} as JSON, like {_LIKE[name]}", detail=f"; the text {error}") from None
         if not isinstance(value, kind):
-            raise _Misfit(_EXPECTED[name])
+            raise Misfit(_EXPECTED[name])
         return value
 
     return convert
@@ -333,7 +254,7 @@ def _from_json(name: str, kind: type[list[object] | dict[str, object]]) -> Calla
 def _only(name: str, *kinds: type) -> Callable[[object], object]:
     def check(value: object) -> object:
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise _Misfit(_EXPECTED[name])
+            raise Misfit(_EXPECTED[name])
         return value
 
     return check
@@ -366,7 +287,7 @@ def _format(pattern: str, parse: Callable[[str], object], rule: str) -> Callable
                 raise ValueError
             parse(value)
         except ValueError:
-            raise _Misfit(rule) from None
+            raise Misfit(rule) from None
 
     return check
 
@@ -398,7 +319,7 @@ def _validator(text: str) -> Callable[[object], None] | None:
     try:
         validate = compile(schema, handlers=_Offline(), use_default=False)
     except Exception:  # noqa: BLE001 - the library fails in many ways on a schema that is none
-        raise _Misfit("cannot be checked: its JSON Schema is not valid; correct the schema") from None
+        raise Misfit("cannot be checked: its JSON Schema is not valid; correct the schema") from None
 
     def check(value: object) -> None:
         try:
@@ -406,7 +327,7 @@ def _validator(text: str) -> Callable[[object], None] | None:
         except JsonSchemaValueException as error:
             steps = [f"[{step}]" if step.isdigit() else "[…]" for step in error.path[1:]]
             steps = [f".{name}" if name in named else step for name, step in zip(error.path[1:], steps, strict=True)]
-            raise _Misfit(f"breaks the rule `{error.rule}` of its JSON Schema", "".join(steps)) from None
+            raise Misfit(f"breaks the rule `{error.rule}` of its JSON Schema", "".join(steps)) from None
 
     return check
 

@@ -20,6 +20,7 @@ from .errors import ArgumentError, ToolUnavailable
 from .names import is_known_not_secret
 from .resolution import Binding, Context, Resolution, Source
 from .secret_files import file_secrets
+from .secret_forms import is_ordinary
 from .tool import (
     MISSING,
     Argv,
@@ -33,7 +34,7 @@ from .tool import (
     Tool,
     command_references,
 )
-from .values import VARIABLE_LIMIT
+from .values import SECRET_LIMIT, VARIABLE_LIMIT
 
 PAYLOAD = "/dev/fd/9"
 """Where a child reads its script, its curl config or its arguments."""
@@ -172,7 +173,10 @@ def probe(tool: Tool, resolution: Resolution, *, context: Context, runner: str, 
 
 
 def secrets(tool: Tool, resolution: Resolution) -> dict[str, str]:
-    """Every value the output of *tool* is searched for, by the name that is shown instead (SPEC 8.1)."""
+    """Every value the output of *tool* is searched for, by the name that is shown instead (SPEC 8.1).
+
+    Raises ``ToolUnavailable`` for one that is too large to be searched for.
+    """
     found = {binding.name: binding.value for binding in resolution.bindings.values() if binding.secret}
     for name, text in _secret_files(tool, resolution).items():
         if name not in tool.never_redact:
@@ -185,9 +189,13 @@ def secrets(tool: Tool, resolution: Resolution) -> dict[str, str]:
             found.setdefault(reference.name, reference.value)
     for param in tool.params:
         if param.override is not MISSING:
-            leaves = _leaves(param.override)
+            leaves = [*_leaves(param.override), *_keys(param.override)]
             for at, leaf in enumerate(leaves):
                 found.setdefault(param.name if len(leaves) == 1 else f"{param.name}[{at}]", leaf)
+    for name, value in found.items():
+        size = len(value.encode("utf-8", "surrogateescape")) if len(value) > SECRET_LIMIT // 4 else 0
+        if size > SECRET_LIMIT:
+            _too_large(tool, f"{name} is too large; output is searched for it, and {SECRET_LIMIT:,} bytes are the most")
     return found
 
 
@@ -408,6 +416,14 @@ def _refuse(tool: Tool, where: str, error: Exception) -> NoReturn:
             message = "the template takes a part of a value that does not have it"
         raise ArgumentError(f"Tool {tool.name!r}: {where}: {message}; give it as an argument") from None
     raise ArgumentError(f"Tool {tool.name!r}: {where}: the template failed with {type(error).__name__}") from None
+
+
+def _keys(value: object) -> list[str]:
+    """The keys in a hidden value; one that is too short or common to be searched for is no more than a word."""
+    if isinstance(value, Mapping):
+        inner = [key for item in value.values() for key in _keys(item)]
+        return [*(key for key in map(str, value) if not is_ordinary(key)), *inner]
+    return [key for item in value for key in _keys(item)] if isinstance(value, list | tuple) else []
 
 
 def _leaves(value: object) -> list[str]:

@@ -23,6 +23,7 @@ from .names import any_of, is_reserved
 from .params import read_params
 from .reading import Node, shown
 from .tool import WARNING, EnvFile, Function, Limits, NoProcess, Origin, Text, Tool
+from .values import SECRET_LIMIT
 
 KINDS: Final = ("fn", "exec", "curl", "mcp")
 UNSUPPORTED: Final = ("mcp", "secret_env_vars", "egress", "swap")
@@ -53,6 +54,7 @@ _HINTS: Final[Mapping[str, str]] = {
     "files": "write `secret_files`",
 }
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.A)
+_ENV_FORM = "a mapping, `{NAME: text}`"
 _STANDS_IN = {"cell": "notebook", "file": "file", "python": "code", "policy": "policy file"}
 
 T = TypeVar("T")
@@ -147,7 +149,10 @@ class _Draft:
         own = node.fields(FIELDS, _HINTS, "a mapping that declares a tool")
         self.fields = {**below, **own}
         self.env_nodes = {
-            name: item for fields in (below, own) if "env" in fields for name, item in fields["env"].mapping().items()
+            name: item
+            for fields in (below, own)
+            if "env" in fields
+            for name, item in fields["env"].mapping(_ENV_FORM).items()
         }
         for key in UNSUPPORTED:
             if key in own:
@@ -200,6 +205,7 @@ class _Draft:
             ),
             note=self._note,
             inspect=self._inspect,
+            given=None if "env_file" in self.fields else frozenset(provided),
         )
         body: bodies.Body | NoProcess = nothing or Function("")
         if kind in bodies.READERS:
@@ -293,6 +299,10 @@ class _Draft:
             if read.variable(item, name) and written:
                 self._inspect(item, written)
                 found[name] = self.substitution.text(written)
+                size = len(found[name].value.encode("utf-8", "surrogateescape"))
+                if size > SECRET_LIMIT:
+                    most = f"{SECRET_LIMIT:,} bytes are the most"
+                    item.wrong(f"the text is too large; output is searched for it, and {most}")
         return found
 
     def _env_files(self, node: Node) -> tuple[EnvFile, ...]:

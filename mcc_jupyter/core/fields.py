@@ -113,7 +113,7 @@ def patterns(node: Node, note: Note) -> tuple[str, ...] | Literal[True]:
 def grants(node: Node) -> tuple[Grant, ...]:
     """``required_env`` and ``optional_env``: a list of names, or CHILD: PARENT (SPEC 4.5)."""
     if not isinstance(node.value, Mapping):
-        names = node.unique("a list of names, or a mapping CHILD: PARENT")
+        names = node.unique("a list of names, `[NAME]`, or a mapping CHILD: PARENT")
         return tuple(Grant(name, name) for item, name in names if variable(item, name))
     found = []
     for child, item in node.mapping().items():

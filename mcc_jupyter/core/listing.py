@@ -6,6 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from html import escape
 
+from .displayed import bundle
+
 SHOWN = 100
 """Rows that are shown; the rest is counted."""
 
@@ -56,10 +58,5 @@ class Listing:
 
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
-    ) -> dict[str, str]:
-        made = {"text/plain": self.text(), "text/html": self.html()}
-        return {
-            mime: text
-            for mime, text in made.items()
-            if (not include or mime in include) and (not exclude or mime not in exclude)
-        }
+    ) -> dict[str, object]:
+        return bundle({"text/plain": self.text, "text/html": self.html}, include, exclude)

@@ -6,7 +6,7 @@ Names only; no rule in this file looks at a value.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import translate
 from functools import lru_cache
 
@@ -25,7 +25,7 @@ def is_reserved(name: str) -> bool:
     return name in _RESERVED or name.startswith("MCC_CTX_")
 
 
-_RESERVED = ("MCC_CTX", "MCC_SESSION_FILE", "MCC_WORKSPACE", "MCC_KERNEL_FD")
+_RESERVED = ("MCC_CTX", "MCC_SESSION_FILE", "MCC_WORKSPACE", "MCC_KERNEL_FD", "MCC_SERVER")
 
 
 @lru_cache(maxsize=1024)
@@ -71,7 +71,11 @@ _NOT_SECRET = (
     "PYTHONHASHSEED", "NODE_ENV", "DEBUG", "VERBOSE", "*LOG_LEVEL", "LOGLEVEL", "*_REGION", "*_PROFILE", "*_HOST",
     "*_HOSTNAME", "*_PORT", "*_ZONE", "PGHOST", "PGPORT", "PGDATABASE", "PGUSER", "KUBECONFIG",
     "DJANGO_SETTINGS_MODULE", "FLASK_APP", "FLASK_ENV", "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
-    "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_AUTHOR_*", "GIT_COMMITTER_*", "XDG_*",
+    "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_AUTHOR_*", "GIT_COMMITTER_*", "XDG_*", "_", "MPLBACKEND",
+    "DEBIAN_FRONTEND", "CONTAINER_NAME", "PYENV_ROOT", "PYENV_VERSION", "NVM_DIR", "NVM_BIN", "CARGO_HOME",
+    "RUSTUP_HOME", "GOPATH", "GOROOT", "JAVA_HOME", "CONDA_EXE", "CONDA_PYTHON_EXE", "CONDA_SHLVL", "MANPATH",
+    "LS_COLORS", "LESS", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "SSH_AUTH_SOCK", "GPG_TTY", "WAYLAND_DISPLAY",
+    "JPY_PARENT_PID", "CLICOLOR",
 )  # fmt: skip
 
 _REMEMBERED = 16_384
@@ -87,6 +91,11 @@ def is_risky(name: str) -> bool:
 @lru_cache(maxsize=_REMEMBERED)
 def is_credential_like(name: str) -> bool:
     return _CREDENTIAL_LIKE.search(name) is not None
+
+
+def credentials(environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The variables whose names are those of credentials, with their values."""
+    return [(name, value) for name, value in environ.items() if is_credential_like(name)]
 
 
 @lru_cache(maxsize=_REMEMBERED)

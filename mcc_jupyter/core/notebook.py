@@ -14,11 +14,13 @@ from functools import partial
 
 from .cell import parse_cell
 from .errors import DeclarationError, Problem
-from .standalone import decorated, extract
+from .standalone import decorated, decorator_fields, extract
 from .tool import Source
 
 _BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)*")
 """At the top of a cell. IPython drops them, so a magic may stand below."""
+
+_NO_LITERAL = "is no literal; a notebook's code is not run to read it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,21 +98,5 @@ def _load(line: str, cell: str, where: str) -> Found:
 
 
 def _function(text: str, name: str, call: ast.Call | None, cell: str, where: str) -> Found:
-    fields = {} if call is None else _literals(call, f"@tool {name}")
+    fields = {} if call is None else decorator_fields(call, f"@tool {name}", _NO_LITERAL)
     return Found(f"@tool {name}", cell, where, source=extract(text, name, filename=f"<{where}>"), fields=fields)
-
-
-def _literals(call: ast.Call, label: str) -> dict[str, object]:
-    """The fields that a decorator was given."""
-    fields: dict[str, object] = {}
-    problems = [Problem(label, "takes fields by name: `@tool(env_passthrough=[…])`")] if call.args else []
-    for keyword in call.keywords:
-        try:
-            value = ast.literal_eval(keyword.value)
-            fields.update(value if keyword.arg is None else {keyword.arg: value})
-        except (ValueError, TypeError):  # a TypeError: an unhashable key, or `**` of no mapping
-            message = "is no literal; a notebook's code is not run to read it"
-            problems.append(Problem(f"{label}: {keyword.arg or '**'}", message))
-    if problems:
-        raise DeclarationError(*problems)
-    return fields

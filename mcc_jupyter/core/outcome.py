@@ -47,7 +47,7 @@ class Outcome:
     report: Report | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
-        return f"<Outcome {self.tool}: {'ok' if self.ok else self.failure}>"
+        return f"<Outcome {self.tool}: {'ok' if self.ok else self.failure}{', cut' * self.cut}>"
 
     def json(self) -> Any:
         """A function's value, or the stdout text parsed as JSON.
@@ -57,14 +57,8 @@ class Outcome:
         self.raise_for_failure()
         if self.returned:
             return self.value
-        if self.cut:
-            raise ToolFailed(
-                f"Tool {self.tool!r}: its output was longer than limits.output_mb and is not whole; raise the limit",
-                tool=self.tool,
-                outcome=self,
-            )
         try:
-            return json.loads(self.value)
+            return json.loads(self.whole())
         except (ValueError, RecursionError) as error:
             where = f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else "its text"
             text = f"Tool {self.tool!r}: its output is no JSON ({where})"
@@ -93,6 +87,18 @@ class Outcome:
             "report": None if self.report is None else self.report.json(),
         }
         return {key: plain_json(value) for key, value in document.items()}
+
+    def whole(self) -> Any:
+        """The value, of which nothing is left out. Raises ``ToolFailed`` when the call failed or its text was cut."""
+        self.raise_for_failure()
+        if self.cut and not self.returned:
+            raise ToolFailed(
+                f"Tool {self.tool!r}: its output is longer than limits.output_mb and is not whole; raise the limit, "
+                "or write all of it to a file by `mcc.call(…, spill=FILE)`",
+                tool=self.tool,
+                outcome=self,
+            )
+        return self.value
 
     def raise_for_failure(self) -> Outcome:
         """Itself when the call succeeded; raises ``ToolFailed`` otherwise."""

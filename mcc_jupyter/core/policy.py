@@ -61,6 +61,7 @@ def resolve(
     groups: frozenset[str] | None = None,
     cap: Cap | None = None,
     refusal: Reason | None = None,
+    kernel: bool = True,
 ) -> Resolution:
     """The environment of one call of *tool* (SPEC 4.1).
 
@@ -68,6 +69,7 @@ def resolve(
     takes. *groups* are the caller's groups; None is a local user without configuration, who has all of them (SPEC 6.6).
     *cap* is what a policy file lets this tool ask of the parent; None where nothing stands over it (SPEC 9.3).
     *refusal* is what the operator has against the tool as a whole.
+    *kernel*: the parent is a kernel's environment, for what the notes advise.
     """
     context = context or Context()
     notes: list[str] = []
@@ -96,7 +98,7 @@ def resolve(
     asked = kept_out.asked(forbidden, unset, parent)
     refused |= {name: provenance for name, provenance in asked.items() if name not in stack}
     told = [*unresolved, *sorted(withdrawn)]
-    notes = [*availability.notes(tool, missing, told, stack, parent, context, kept_out), *notes]
+    notes = [*availability.notes(tool, missing, told, stack, parent, context, kept_out, kernel=kernel), *notes]
     return Resolution(
         tool=tool.name,
         kind=tool.kind,

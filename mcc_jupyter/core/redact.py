@@ -15,7 +15,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from .secret_forms import as_bytes, is_ordinary
-from .secret_search import VISIBLE, Search, Span, search_for
+from .secret_search import Search, Span, search_for
+from .secret_views import VISIBLE, visible
 
 _NO_BYTES = re.compile("([\ud800-\udc7f\udd00-\udfff]+)")
 """Halves of a character, which JSON may hold and no stream of bytes can."""
@@ -170,7 +171,7 @@ class Stream:
 
         For text after which nothing comes for a while, such as a prompt.
         """
-        if self._covered or len(self._kept) > VISIBLE:
+        if self._covered or visible(self._kept) > VISIBLE:
             return b""
         held = self._kept[self._shown :]
         self._shown = self._released = len(self._kept)

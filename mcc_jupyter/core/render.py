@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
@@ -285,9 +286,11 @@ def bullets(items: Iterable[str]) -> Iterator[str]:
 
 def _note(text: str) -> str:
     """One note; a warning has a mark and a ground, as a warned-of name has."""
-    if not text.startswith(WARNING):
-        return escape(text)
-    return f"{_pill('⚠ warning', _AMBER)} {escape(text.removeprefix(WARNING))}"
+    told = _QUOTED.sub(r"<code>\1</code>", escape(text.removeprefix(WARNING)))
+    return f"{_pill('⚠ warning', _AMBER)} {told}" if text.startswith(WARNING) else told
+
+
+_QUOTED = re.compile("`([^`]+)`")
 
 
 def small(lines: Iterable[str]) -> Iterator[str]:

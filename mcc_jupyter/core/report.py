@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from .context import encode
+from .displayed import bundle
 from .resolution import Binding, Resolution, Source
 from .tool import MISSING, Param, Tool
 from .values import ValueClass
@@ -78,12 +79,7 @@ def _mimebundle(
     self: Report | Matrix, include: Collection[str] | None = None, exclude: Collection[str] | None = None
 ) -> dict[str, object]:
     """What a notebook asks of an object that it displays."""
-    makers: dict[str, Callable[[], object]] = {"text/plain": self.text, "text/html": self.html, MIME: self.json}
-    return {
-        mime: make()
-        for mime, make in makers.items()
-        if (not include or mime in include) and (not exclude or mime not in exclude)
-    }
+    return bundle({"text/plain": self.text, "text/html": self.html, MIME: self.json}, include, exclude)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -17,7 +17,7 @@ from typing import Any
 
 from .errors import DeclarationError
 from .redact import Redactor
-from .scan import Finding, Scanner, Where, is_binary, is_encoded
+from .scan import FORMAT, Finding, Scanner, Where, is_binary, is_encoded
 from .sieve import Sieve, Text
 
 _NUMERIC = re.compile(r"\s*[-+]?[0-9][0-9.eE+-]*\s*", re.A)
@@ -157,6 +157,7 @@ def _texts_of_cell(part: int, cell: object) -> Iterator[Text]:
     if not isinstance(cell, Mapping):
         yield from _texts(part, cell)
         return
+    yield from _keys(part, cell)
     for key, value in cell.items():
         if key in ("source", "input"):
             yield from _lines(part, value)
@@ -166,8 +167,14 @@ def _texts_of_cell(part: int, cell: object) -> Iterator[Text]:
             for name, bundle in value.items():
                 yield from _texts(part, [name, *bundle] if isinstance(bundle, Mapping) else name)
                 yield from _bundle(part, bundle)
-        elif key not in ("id", "cell_type"):
+        elif key == "id" and isinstance(value, str):
+            yield Text(part, value, is_picture=True)
+        else:
             yield from _texts(part, value)
+
+
+def _keys(part: int, mapping: Mapping[str, object]) -> Iterator[Text]:
+    yield from (Text(part, key) for key in mapping if key not in FORMAT)
 
 
 def _texts_of_outputs(part: int, outputs: list[Any]) -> Iterator[Text]:
@@ -179,6 +186,7 @@ def _texts_of_outputs(part: int, outputs: list[Any]) -> Iterator[Text]:
         if (stream := output.get("name") if output.get("output_type") == "stream" else None) != name:
             yield Text(part, printed)
             name, printed = stream, ""
+        yield from _keys(part, output)
         for key, value in output.items():
             if key == "text" and name is not None:
                 for text in _lines(part, value):
@@ -196,6 +204,7 @@ def _bundle(part: int, bundle: object) -> Iterator[Text]:
     if not isinstance(bundle, Mapping):
         yield from _texts(part, bundle)
         return
+    yield from _keys(part, bundle)
     for mime, value in bundle.items():
         if mime.endswith("json"):
             yield from _texts(part, value)

@@ -14,7 +14,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate, groupby
+from itertools import accumulate
 from typing import Any
 
 from .credentials import SHAPES, credentials_in
@@ -32,8 +32,11 @@ _MARK = re.compile(r"\[redacted:[^\[\]\s]+\]")
 _HIDDEN = "["
 """Stands for each character of a mark: no word, and nothing a credential has in it."""
 
-_FORMAT = (("id",), ("cell_type",), ("output_type",), ("name",))
-"""What a cell and an output have for the notebook's sake."""
+FORMAT = frozenset(
+    "cell_type execution_count metadata output_type display_data execute_result traceback attachments"
+    " text/plain text/html image/png nbformat_minor markdown kernelspec language_info".split()
+)
+"""Words that nearly every notebook has for its own sake. None is a secret, and not to look at them saves time."""
 
 _SEQUENCE = re.compile(r"(\x1b\[[0-?]*[ -/]*[@-~])")
 _BINARY = re.compile(r"(?:image/(?!svg)|audio/|video/|font/|application/(?:pdf|zip|octet-stream)$).*|png|jpeg")
@@ -188,8 +191,9 @@ class Scanner:
         texts = list(self._texts(document))
         outputs = [text for text in texts if text.where.part == "output"]
         others = [text for text in texts if text.where.part != "output"]
+        numbers = list(_numbers(document, outputs))
         return Cleaned(
-            _edited(document, [edit for text in outputs for edit in text.edits(document)]),
+            _edited(document, [edit for text in outputs for edit in text.edits(document)] + numbers),
             tuple(_ordered(finding for text in outputs for finding in text.findings(redacted=True))),
             tuple(_ordered(finding for text in others for finding in text.findings())),
         )
@@ -200,15 +204,19 @@ class Scanner:
 
         def belongs_to(literal: JsonString) -> tuple[Where, object]:
             where, text = _place(literal)
-            first = printed.get(_path(literal)[:4]) if _path(literal)[4:5] == ("text",) else None
+            is_printed = _path(literal)[4:5] == ("text",) and not literal.is_key
+            first = printed.get(_path(literal)[:4]) if is_printed else None
             return (where, text) if first is None else (Where(where.part, where.cell, first + 1), first)
 
-        for (where, _), group in groupby(filter(_is_searched, strings(document)), key=belongs_to):
-            literals = tuple(group)
-            is_picture = all(map(_is_in_a_picture, literals))
-            hits = self._hits("".join(literal.text for literal in literals), formats=not is_picture)
+        groups: dict[tuple[Where, object], list[JsonString]] = {}
+        for literal in strings(document):
+            if literal.text not in FORMAT:
+                groups.setdefault(belongs_to(literal), []).append(literal)
+        for (where, _), literals in groups.items():
+            is_chance = all(map(_is_chance, literals))
+            hits = self._hits("".join(literal.text for literal in literals), formats=not is_chance)
             if hits:
-                yield _Text(where, literals, tuple(hits))
+                yield _Text(where, tuple(literals), tuple(hits))
 
     def _hits(self, text: str, *, formats: bool = True) -> list[_Hit]:
         """What is to be hidden in *text*, in order; what overlaps is one, and a known name goes before a format."""
@@ -227,6 +235,25 @@ class Scanner:
                 hit = _Hit(last.start, max(last.end, hit.end), name, None if name else last.format)
             united.append(hit)
         return united
+
+
+def _numbers(document: str, texts: Iterable[_Text]) -> Iterator[tuple[int, int, str]]:
+    """Edits by which two keys of a mapping that get the same mark both stay: the later one gets a number."""
+    marked = {text.literals[0].start: text.hits for text in texts if text.literals[0].is_key}
+    mappings: dict[Path, list[JsonString]] = {}
+    for literal in strings(document) if marked else ():
+        if literal.is_key:
+            mappings.setdefault(literal.path[:-1], []).append(literal)
+    for keys in mappings.values():
+        used = {key.text for key in keys if key.start not in marked}
+        for key in keys:
+            if key.start in marked:
+                name = shown = _edited(key.text, [(hit.start, hit.end, hit.mark) for hit in marked[key.start]])
+                number = 2
+                while name in used:
+                    name, number = f"{shown}#{number}", number + 1
+                used.add(name)
+                yield key.end, key.end, name.removeprefix(shown)
 
 
 def _read(document: str) -> dict[str, Any]:
@@ -256,20 +283,11 @@ def _printed(notebook: dict[str, Any]) -> dict[Path, int]:
     return found
 
 
-def _is_searched(literal: JsonString) -> bool:
-    """Whether a person wrote or a program printed the string; the rest is the format's own."""
+def _is_chance(literal: JsonString) -> bool:
+    """Whether it is a cell's id or encoded bytes, in which chance makes what looks like a key, but no known value."""
     path = _path(literal)
-    if literal.is_key:
-        # The upper keys are the format's, those below are data.
-        return len(path) > (6 if path[2:3] == ("outputs",) else 3)
-    return path[:1] != ("cells",) or not (
-        path[2:] in _FORMAT or (path[2:3] == ("outputs",) and path[4:] in _FORMAT)
-    )
-
-
-def _is_in_a_picture(literal: JsonString) -> bool:
-    """Whether it is encoded bytes, in which chance makes what looks like a key, and a known value is no chance."""
-    path = _path(literal)
+    if path[2:] == ("id",):
+        return not literal.is_key
     return path[:1] == ("cells",) and any(is_binary(key) for key in path[4:6]) and is_encoded(literal.text)
 
 
@@ -290,7 +308,7 @@ def _path(literal: JsonString) -> Path:
 def _place(literal: JsonString) -> tuple[Where, object]:
     """The place a string is told with, and what it has in common with the other lines of its text."""
     path = _path(literal)
-    cell = path[1] + 1 if path[:1] == ("cells",) and isinstance(path[1], int) else None
+    cell = path[1] + 1 if path[:1] == ("cells",) and path[1:] and isinstance(path[1], int) else None
     part, output = "metadata", None
     of_lines = False
     match path[2:]:

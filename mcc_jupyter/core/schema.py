@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from .coerce import JSON_TYPES, coerce, fragment, read_json
+from .coerce import JSON_TYPES, coerce, fragment
 from .errors import ArgumentError, DeclarationError, Problem, near
+from .plain_json import read_json
 from .tool import MISSING, Param, Tool
 
 
@@ -147,6 +148,8 @@ def complete(tool: Tool, described: Mapping[str, object]) -> Tool:
         declared[param.name] = param
     if problems:
         raise DeclarationError(*problems)
+    if described.get("varkw") and declared.keys() <= found.keys():
+        notes.append("the function takes any keyword, and a call gives only what is declared; list more in `params`")
     if not signed and not tool.params:
         notes.append("the function tells no signature, so it is called without arguments; declare its `params`")
     params = [declared.pop(name) if name in declared else _from_signature(item) for name, item in found.items()]

@@ -18,6 +18,12 @@ from functools import lru_cache
 SHORTEST = 8
 """Characters a value needs to be redacted (SPEC 8.1)."""
 
+MANY_FORMS = 16 * 1024
+"""Characters of a value up to which it is searched for in all encodings; a longer one only in the usual ones."""
+
+_TAIL = 1024
+"""Bytes at the end of a long spelling, in which two of them differ."""
+
 LINE = 16
 """Bytes that a line of a longer value needs to be redacted by itself (SPEC 8.2)."""
 
@@ -34,7 +40,8 @@ _PUBLIC_KEYS = frozenset(
 )
 """Keys of well-known documents whose values every other document of the kind has too, or that name a place."""
 
-_LINE_BREAK = re.compile(r"[\r\n]\s*", re.A)
+_LINE_BREAK = re.compile(r"\s*[\r\n]\s*", re.A)
+_BLANKS = re.compile(r"\s+", re.A)
 _MARKER = re.compile(r"-----(?:BEGIN|END) [A-Z0-9 ]+-----")
 _UNRESERVED = re.compile(r"[A-Za-z0-9_.-]*")
 """Characters that only base64, hex and a full percent-encoding change."""
@@ -42,9 +49,7 @@ _UNRESERVED = re.compile(r"[A-Za-z0-9_.-]*")
 
 def is_ordinary(value: str) -> bool:
     """Whether so much text holds *value* that marks would harm it (SPEC 8.1)."""
-    text = value.strip()
-    if "\n" in text or "\r" in text:
-        text = _LINE_BREAK.sub("", text)
+    text = _BLANKS.sub(" ", _LINE_BREAK.sub("", value.strip()))  # wrapping may change them
     return len(text) < SHORTEST or (len(text) < 10 and text.isdigit()) or text.lower() in _COMMON
 
 
@@ -52,22 +57,54 @@ def is_ordinary(value: str) -> bool:
 def spellings(value: str) -> frozenset[bytes]:
     """Every spelling of *value*, which is not ordinary; none begins or ends with white space."""
     text = value.strip()
-    found = set(_encoded(text))
+    encoded = _encoded if len(text) <= MANY_FORMS else _usual
+    found = set(encoded(text))
     leaves = _leaves(text)
     if leaves is not None:
-        found.update(*map(spellings, leaves))
+        found.update(*map(spellings if encoded is _encoded else _as_it_is, leaves))
     lines = _lines(text)
     if leaves is None and len(lines) > 1:
         real = "\n".join(lines)
         for variant in {real, real.replace("\n", "\r\n")} - {text}:
-            found.update(_encoded(variant))
+            found.update(encoded(variant))
         stripped = [line.strip() for line in lines]
-        found.add(as_bytes(" ".join(stripped)))  # what a shell makes of it without quotes
         body = "".join(line for line in stripped if not _MARKER.fullmatch(line))
         for part in [body, *stripped]:
             if not _is_plain(part):
-                found.update(map(as_bytes, (part, part.translate(_JSON), part.translate(_JSON_UTF8))))
+                found.update(_as_it_is(part))
     return frozenset(found)
+
+
+def _as_it_is(part: str) -> set[bytes]:
+    """A part of a longer value, and as JSON has it."""
+    if _UNRESERVED.fullmatch(part):
+        return {part.encode()}
+    return {*map(as_bytes, (part, part.translate(_JSON), part.translate(_JSON_UTF8)))}
+
+
+def _usual(text: str) -> Iterator[bytes]:
+    """A long *text* in the encodings that are usual."""
+    data = as_bytes(text)
+    yield data
+    for before in range(3):
+        whole, decided = _aligned(data, before)
+        for spelled in (whole, whole[-_TAIL:].rstrip(b"="), whole[:decided][-_TAIL:]):
+            yield spelled
+            yield spelled.translate(_URL_ALPHABET)
+    yield from _base64_lines(data)
+    for digits in (data.hex(), data.hex(" ")):
+        yield digits.encode()
+        yield digits.upper().encode()
+    latin = data.decode("latin-1")
+    for safe in _URL_USUAL:
+        special = set(_UNRESERVED.sub("", latin)).difference(safe)
+        url = latin.translate({ord(character): f"%{ord(character):02X}" for character in special}).encode("latin-1")
+        yield url
+        yield url.replace(b"%20", b"+")
+    for table in (_JSON, _JSON_UTF8, _JSON_HTML, _PYTHON, _PYTHON_QUOTED, _SHELL, _SHLEX, _HTML_TEXT):
+        yield as_bytes(text.translate(table))
+
+
 
 
 def as_bytes(text: str) -> bytes:
@@ -167,8 +204,7 @@ def _base64(data: bytes) -> Iterator[bytes]:
     length the rest. The standard alphabet may be escaped again in a URL or in JSON.
     """
     for before in range(3):
-        whole = b2a_base64(bytes(before) + data, newline=False)[before and before + 1 :]
-        decided = (before + len(data)) * 8 // 6 - (before and before + 1)
+        whole, decided = _aligned(data, before)
         for text in {whole[:decided], whole.rstrip(b"="), whole}:
             yield text
             if b"+" in text or b"/" in text:
@@ -177,6 +213,12 @@ def _base64(data: bytes) -> Iterator[bytes]:
             if not text.isalnum():
                 for digits in (b"%2B%2F%3D", b"%2b%2f%3d"):
                     yield text.replace(b"+", digits[:3]).replace(b"/", digits[3:6]).replace(b"=", digits[6:])
+
+
+def _aligned(data: bytes, before: int) -> tuple[bytes, int]:
+    """Base64 of *data* behind so many bytes, and how many of its characters *data* alone decides."""
+    whole = b2a_base64(bytes(before) + data, newline=False)[before and before + 1 :]
+    return whole, (before + len(data)) * 8 // 6 - (before and before + 1)
 
 
 def _base64_lines(data: bytes) -> Iterator[bytes]:
@@ -210,6 +252,7 @@ _URL_SAFE = (
     "~!$&'()*+,;=", "~!$&'()*+,;=:@/",  # the same by RFC 3986
 )  # fmt: skip
 """What the encoders leave as it is besides letters, digits and ``_.-``."""
+_URL_USUAL = ("~", "~/", "~!*'()")
 
 
 def _url(data: bytes) -> Iterator[bytes]:
@@ -277,11 +320,16 @@ _JSON = _Table(_QUOTED, _json, _json)
 _JSON_UTF8 = _Table(_QUOTED, _json)
 _JSON_HTML = _Table(_HTML, _json)
 _BACKSLASH = {"\\": "\\\\"}
+_PYTHON = _Table(_BACKSLASH, _python, _python)
 _SINGLE = {**_BACKSLASH, "'": "\\'"}
+_PYTHON_QUOTED = _Table(_SINGLE, _python, _python)
 _PYTHON_BYTES = _Table(_BACKSLASH, _ascii, _ascii)
 _PYTHON_BYTES_QUOTED = _Table(_SINGLE, _ascii, _ascii)
 _C = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _TEXT = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_SHELL = _Table({"'": "'\\''"})
+_SHLEX = _Table({"'": "'\"'\"'"})
+_HTML_TEXT = _Table({**_TEXT, '"': "&quot;", "'": "&#x27;"})
 
 _TABLES = (
     _JSON,
@@ -295,15 +343,15 @@ _TABLES = (
     _Table(_QUOTED, _json, _json_upper),
     _Table({**_HTML, **_codes("='", "\\u{:04x}")}, _json),  # Gson
     _Table({**_BACKSLASH, **_codes("\"'+<>&`", "\\u{:04X}")}, _json, _json_upper),  # .NET
-    _Table(_BACKSLASH, _python, _python),  # repr; it takes the quotes that need no backslash …
-    _Table(_SINGLE, _python, _python),  # … unless there are both
+    _PYTHON,  # repr; it takes the quotes that need no backslash …
+    _PYTHON_QUOTED,  # … unless there are both
     _Table(_BACKSLASH, _ascii, _ascii),
     _Table(_SINGLE, _ascii, _ascii),
     _Table({**_QUOTED, **_C}, _octal, _octal),  # C, git
     _Table({**_SINGLE, **_C}, _octal, _octal),  # $'…'
     _Table({**_SINGLE, **_C}, _octal),
-    _Table({"'": "'\\''"}),  # shell
-    _Table({"'": "'\"'\"'"}),  # shlex.quote
+    _SHELL,
+    _SHLEX,
     _Table({"'": "''"}),  # PowerShell, SQL, YAML
     _Table({'"': '""'}),  # CSV
     _Table({character: f"\\{character}" for character in '"\\$`'}),  # "…"
@@ -315,7 +363,7 @@ _TABLES = (
     _Table({**_TEXT, '"': "&quot;"}),
     _Table({**_TEXT, '"': "&quot;"}, other=_reference),
     _Table({**_TEXT, '"': "&quot;", **_codes("\n\r\t", "&#{:02d};")}),  # ElementTree
-    _Table({**_TEXT, '"': "&quot;", "'": "&#x27;"}),  # Python
+    _HTML_TEXT,  # Python
     _Table({**_TEXT, '"': "&quot;", "'": "&#39;"}),
     _Table({**_TEXT, '"': "&quot;", "'": "&#039;"}),  # PHP
     _Table({**_TEXT, '"': "&quot;", "'": "&apos;"}),  # XML

@@ -149,7 +149,7 @@ def automaton(spellings: Collection[bytes]) -> Callable[[bytes], Found] | None:
 
 def _plan(spellings: Collection[bytes]) -> tuple[list[bytes], list[Words], float]:
     """The quickest way to look for *spellings*: those to look for one by one, the words of the others, and the cost."""
-    parted = [text for text in spellings if not _fits(_LONG, text)]
+    parted = [text for text in spellings if len(text) < _least(_LONG)]
     best: list[tuple[Way, list[bytes]]] = []
     cheapest = len(spellings)
     for plan in _plans(list(spellings), parted):
@@ -164,16 +164,22 @@ def _plan(spellings: Collection[bytes]) -> tuple[list[bytes], list[Words], float
 
 def _plans(spellings: list[bytes], short: list[bytes]) -> Iterator[list[tuple[Way, list[bytes]]]]:
     """One way for all that it fits, or one for the *short* and the quickest for the others."""
-    long = [text for text in spellings if _fits(_LONG, text)]
+    long = _fitting(_LONG, spellings)
     for way in _WAYS:
-        yield [(way, [text for text in spellings if _fits(way, text)])]
+        yield [(way, _fitting(way, spellings))]
     for way in _WAYS:
-        yield [(way, [text for text in short if _fits(way, text)]), (_LONG, long)]
+        yield [(way, _fitting(way, short)), (_LONG, long)]
 
 
-def _fits(way: Way, spelling: bytes) -> bool:
+def _fitting(way: Way, spellings: list[bytes]) -> list[bytes]:
+    least = _least(way)
+    return [text for text in spellings if len(text) >= least]
+
+
+def _least(way: Way) -> int:
+    """Bytes a spelling needs to be found by the words of *way*."""
     code, stride, _ = way
-    return len(spelling) >= stride + struct.calcsize(code) - 1
+    return stride + struct.calcsize(code) - 1
 
 
 def _cost(way: Way, spellings: list[bytes]) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .shell_lexer import Tag, Word
+from .shell_lexer import Expansion, Tag, Word
 
 SHELLS = re.compile(r"(?:ba|da|a|k|mk|z|fi)?sh|su|busybox|python[\d.]*|pypy[\d.]*", re.A)
 SCRIPTING = re.compile(r"perl|ruby|node|php|lua|Rscript|julia|osascript", re.A)
@@ -21,6 +21,29 @@ _PRINTING = frozenset("echo printf".split())
 _WITH_ARGUMENT = {"ssh": "BbcDEeFIiJLlmOopQRSWw", "awk": "Ffv"}
 _VALUED = ("-o", "-O", "-W", "-X")
 _AWKS = frozenset("awk gawk mawk nawk".split())
+
+
+_READERS = frozenset("eval ssh awk gawk mawk nawk jq gojq jaq yq trap envsubst".split())
+
+
+def code_program(found: Expansion, text: str) -> str | None:
+    """The program that reads its argument as code or as a pattern of its own: ``ssh``, ``sh -c`` …
+
+    Any word before it counts, because programs start others: ``sudo sh -c``, ``xargs awk``, ``docker exec box sh -c``.
+    """
+    words = found.command.words[: found.index + 1]
+    for at, word in enumerate(words[: found.index]):
+        program = (word.literal or "").rpartition("/")[2]
+        if program in _READERS:
+            return program
+        letters = "eEpr" if SCRIPTING.fullmatch(program) else "c"
+        if letters == "c" and not (SHELLS.fullmatch(program) or (at == 0 and word.literal is None)):
+            continue
+        for option in words[at + 1 :]:
+            flag = re.match(rf"-[A-Za-z]*[{letters}]", text[option.start : option.end], re.A)
+            if flag:
+                return f"{program or 'a program named by a variable'} {flag[0]}"
+    return None
 
 
 def arguments(words: list[Word]) -> list[Word]:

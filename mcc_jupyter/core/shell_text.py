@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .references import scan
-from .shell_code import SCRIPTING, SHELLS, arguments, code_reader
+from .shell_code import arguments, code_program, code_reader
 from .shell_lexer import Expansion, Quote, Script, Tag, Word, lex
+from .shell_names import SHELL_OWN, kept_names, unset_names
 from .shell_template import GONE, TAG, Exposure, spans
 from .tool import WARNING, Reference
 
@@ -28,20 +29,21 @@ class Prepared:
     problems: tuple[str, ...]
 
 
-_SHELL_OWN = frozenset(
-    """PWD OLDPWD IFS PPID OPTIND OPTARG OPTERR LINENO PS1 PS2 PS4 _ RANDOM SRANDOM SECONDS EPOCHSECONDS EPOCHREALTIME
-    SHLVL UID EUID GROUPS BASH BASHPID BASHOPTS SHELLOPTS BASH_VERSION FUNCNAME PIPESTATUS DIRSTACK""".split()
-)
-"""The shell sets these itself; a value frozen at declaration would be wrong or ignored."""
-
-
 def prepare(
-    text: str, *, provided: Callable[[str], bool], parent: Mapping[str, str], params: Mapping[str, str]
+    text: str,
+    *,
+    provided: Callable[[str], bool],
+    parent: Mapping[str, str],
+    params: Mapping[str, str],
+    given: frozenset[str] | None = None,
+    runs: bool = True,
 ) -> Prepared:
     """Read *text*, a template of a shell script; raises nothing (Jinja2's own syntax is checked in ``template``).
 
     ``provided`` tells by name what floor, patterns, grants or ``env`` bring: those names are left to the shell. Another
     name that *parent* has becomes a reference. *params* gives the type of each parameter, for the warnings of SPEC 7.2.
+    *given* are the names that the declaration brings by name; None: it may bring any, so that none can be missed.
+    *runs*: a shell reads the text; where it does not, nobody can run a command through a parameter.
     """
     script = lex(text)
     edits: list[tuple[int, int, str]] = []
@@ -75,9 +77,12 @@ def prepare(
                     f"the default of {_shown(found)} holds a quote or a brace; write it the shell's way, "
                     f"${{{found.name}-…}}"
                 )
-        if found.name in parent and found.name not in _SHELL_OWN and not provided(found.name):
+        if found.name in parent and found.name not in SHELL_OWN and not provided(found.name):
             references[found.name] = Reference(found.name, parent[found.name])
-    notes += _warnings(script, params)
+    if given is not None:
+        notes += unset_names(script, parent=parent, given=given, params=params)
+    notes += kept_names(text, parent=parent, given=given or ())
+    notes += [note for note in _warnings(script, params) if runs or not note.startswith(_DANGER)]
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     return Prepared(text, tuple(references.values()), tuple(dict.fromkeys(notes)), tuple(dict.fromkeys(problems)))
@@ -91,36 +96,13 @@ def _obstacle(found: Expansion, text: str) -> str | None:
     """Why ``${NAME}``, which the shell does not expand where it stands, is not made an expansion (SPEC 3.4)."""
     if found.quote is Quote.QUOTED_HEREDOC:
         return "stays as written in a here-document with a quoted delimiter; write the delimiter without quotes"
-    reader = _reader(found, text)
+    reader = code_program(found, text)
     if reader:
         return f"stays as written in an argument of {reader}, which reads it as code; pass it as an argument of its own"
     if found.operator != "}":
         return "stays as written in single quotes; use double quotes"
     if found.backquoted:
         return "stays as written in single quotes inside backquotes; use $( ) instead of backquotes"
-    return None
-
-
-_READERS = frozenset("eval ssh awk gawk mawk nawk jq gojq jaq yq trap envsubst".split())
-
-
-def _reader(found: Expansion, text: str) -> str | None:
-    """The program that reads its argument as code or as a pattern of its own: ``ssh``, ``sh -c`` …
-
-    Any word before it counts, because programs start others: ``sudo sh -c``, ``xargs awk``, ``docker exec box sh -c``.
-    """
-    words = found.command.words[: found.index + 1]
-    for at, word in enumerate(words[: found.index]):
-        program = (word.literal or "").rpartition("/")[2]
-        if program in _READERS:
-            return program
-        letters = "eEpr" if SCRIPTING.fullmatch(program) else "c"
-        if letters == "c" and not (SHELLS.fullmatch(program) or (at == 0 and word.literal is None)):
-            continue
-        for option in words[at + 1 :]:
-            flag = re.match(rf"-[A-Za-z]*[{letters}]", text[option.start : option.end], re.A)
-            if flag:
-                return f"{program or 'a program named by a variable'} {flag[0]}"
     return None
 
 
@@ -131,6 +113,9 @@ _BUILTIN = frozenset(
 )
 _WITHOUT_OPTIONS = frozenset("echo printf test [ : exit return case for set".split())
 """Commands for which ``--`` is no help, or which have nothing to fear."""
+
+
+_DANGER = f"{WARNING}a caller can run commands through"
 
 
 def _warnings(script: Script, params: Mapping[str, str]) -> Iterator[str]:
@@ -146,18 +131,18 @@ def _warnings(script: Script, params: Mapping[str, str]) -> Iterator[str]:
         inside = tag.quote is not Quote.NONE
         single = tag.quote in (Quote.SINGLE, Quote.QUOTED_HEREDOC, Quote.COMMENT)
         bare = exposure.unquoted(tree, quoted=inside, single=single)
-        danger = f"{WARNING}a caller can run commands through"
         for name in bare:
             place, outside = (f" {tag.quote.value}", " outside quotes") if inside else ("", "")
-            yield f"{danger} `{name}`{place}; write {{{{ {name} | quote }}}}{outside}"
+            yield f"{_DANGER} `{name}`{place}; write {{{{ {name} | quote }}}}{outside}"
         reader = code_reader(tag, script.source)
         for name in exposure.quoted(tree):
             if inside:
-                yield f"{danger} `{name}`, which `quote` does not protect {tag.quote.value}; take it out of there"
+                yield f"{_DANGER} `{name}`, which `quote` does not protect {tag.quote.value}; take it out of there"
             elif tag.backquoted:
-                yield f"{danger} `{name}`, which `quote` does not protect in backquotes; use $( ) instead of backquotes"
+                instead = "use $( ) instead of backquotes"
+                yield f"{_DANGER} `{name}`, which `quote` does not protect in backquotes; {instead}"
             elif reader is not None:
-                yield f"{danger} `{name}`, because {reader[0]} reads it as code; {reader[1]}"
+                yield f"{_DANGER} `{name}`, because {reader[0]} reads it as code; {reader[1]}"
             elif not bare and _may_be_an_option(tag):
                 yield f"{WARNING}a caller can give options through `{name}`; write -- before {{{{ {name} | quote }}}}"
 

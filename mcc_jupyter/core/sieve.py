@@ -15,13 +15,13 @@ from .credentials import SHAPES, credentials_in
 from .redact import Redactor
 from .scan import without_colours
 from .secret_forms import SHORTEST, as_bytes
-from .secret_search import search_for, without_sequences
+from .secret_search import search_for
+from .secret_views import squeezed, unjoined, without_sequences
 from .secret_words import Lookup
 
 _END = b"\xff"
 """Between two texts; no text that can be encoded has this byte."""
 
-_BLANKS = b" \t\r\n\f\v"
 _RUN = 20
 """Letters, digits, ``_``, ``-`` and ``.`` that every key of most formats has in a row, its prefix among them."""
 _CLASSES = bytes(
@@ -42,7 +42,7 @@ _REMEMBERED = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One text of a part of a notebook. In a picture only known values are looked for, and no formats."""
+    """One text of a part of a notebook. In a picture, as in an id, only known values are looked for."""
 
     part: int
     text: str = field(repr=False)
@@ -55,7 +55,7 @@ class Sieve:
     def __init__(self, secrets: Iterable[tuple[str, str]]) -> None:
         self._redactor = Redactor(secrets)
         pieces = search_for(self._redactor.secrets).pieces if self._redactor else ()
-        self._lookup = Lookup({piece.translate(None, _BLANKS) for piece in pieces})
+        self._lookup = Lookup(pieces)
         self._clean: set[int] = set()
 
     def suspects(self, texts: Iterable[Text]) -> set[int]:
@@ -85,25 +85,26 @@ class Sieve:
             except UnicodeEncodeError:  # half of a character: rare, and not the same bytes for every reader
                 found.add(number)
                 continue
-            spellings = [data]
+            read = unjoined(data)
+            readings = [data] if read is data else [data, read]
             if b"\x1b" in data:
-                spellings += [without_sequences(data), as_bytes(without_colours(text.text))]
-            entries[text.is_picture].extend(spellings)
-            numbers[text.is_picture].extend([number] * len(spellings))
+                readings += [*map(without_sequences, readings), as_bytes(without_colours(text.text))]
+            entries[text.is_picture].extend(readings)
+            numbers[text.is_picture].extend([number] * len(readings))
         for is_picture in (False, True):
             data = _END.join(entries[is_picture])
-            squeezed = data.translate(None, _BLANKS) if self._redactor else b""
-            found.update(numbers[is_picture][at] for at in _entries(squeezed, self._known(squeezed)))
+            packed = squeezed(data) if self._redactor else b""
+            found.update(numbers[is_picture][at] for at in _entries(packed, self._known(packed)))
             if not is_picture:
                 found.update(numbers[is_picture][at] for at in _entries(data, _formats(data)))
         return found
 
-    def _known(self, squeezed: bytes) -> Iterator[int]:
-        for piece, start in self._lookup.found(squeezed):
+    def _known(self, packed: bytes) -> Iterator[int]:
+        for piece, start in self._lookup.found(packed):
             if start >= 0:
                 yield start
             else:
-                yield from _places(squeezed, piece)
+                yield from _places(packed, piece)
 
 
 def _mark(text: Text) -> int:

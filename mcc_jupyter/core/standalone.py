@@ -373,3 +373,18 @@ def _decorator_lines(lines: list[str], node: ast.stmt) -> Iterator[int]:
     for decorator, first, end in zip(node.decorator_list, starts, [*starts, node.lineno - 1][1:], strict=True):
         if not (isinstance(node, _FUNCTIONS) and is_tool(decorator)):
             yield from range(first, end)
+
+
+def decorator_fields(call: ast.Call, label: str, why: str) -> dict[str, object]:
+    """The fields that a decorator was given, where all are literals; raises ``DeclarationError`` with *why* if not."""
+    fields: dict[str, object] = {}
+    problems = [Problem(label, "takes fields by name: `@tool(env_passthrough=[…])`")] if call.args else []
+    for keyword in call.keywords:
+        try:
+            value = ast.literal_eval(keyword.value)
+            fields.update(value if keyword.arg is None else {keyword.arg: value})
+        except (ValueError, TypeError):  # a TypeError: an unhashable key, or `**` of no mapping
+            problems.append(Problem(f"{label}: {keyword.arg or '**'}", why))
+    if problems:
+        raise DeclarationError(*problems)
+    return fields

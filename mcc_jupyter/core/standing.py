@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from . import render
+from .displayed import bundle
 from .listing import Listing
 
 
@@ -33,6 +34,8 @@ class Standing:
     file: str | None
     workspace: str = ""
     profiles: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    """The profiles of the file that no rule gives to this workspace; ``%mcc_use`` takes these, too."""
     tools: tuple[Granted, ...] = ()
     skills: tuple[str, ...] = ()
     """Those that stand alone."""
@@ -70,6 +73,7 @@ class Standing:
             "file": self.file,
             "workspace": self.workspace or None,
             "profiles": list(self.profiles),
+            "other_profiles": list(self.others),
             "tools": [
                 {
                     "name": tool.name,
@@ -91,30 +95,10 @@ class Standing:
             "footer": list(self.footer),
         }
 
-    def brief(self) -> dict[str, object] | None:
-        """What other processes are told of it (SPEC 13.2); None without a file. Tools are told one by one."""
-        if self.file is None:
-            return None
-        return {
-            "label": self.file,
-            "workspace": self.workspace or None,
-            "profiles": list(self.profiles),
-            "allow": list(self.allow),
-            "deny": list(self.deny),
-            "exposed": list(self.exposed),
-            "problems": list(self.problems),
-            "notes": list(self.notes),
-        }
-
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
-    ) -> dict[str, str]:
-        made = {"text/plain": self.text(), "text/html": self.html()}
-        return {
-            mime: text
-            for mime, text in made.items()
-            if (not include or mime in include) and (not exclude or mime not in exclude)
-        }
+    ) -> dict[str, object]:
+        return bundle({"text/plain": self.text, "text/html": self.html}, include, exclude)
 
     def _lead(self) -> Iterator[str]:
         if self.file is None:
@@ -125,7 +109,7 @@ class Standing:
             yield "the policy file cannot be used: no tool and no name is granted"
             return
         yield f"workspace: {self.workspace or 'not named'}"
-        yield f"profiles: {_listed(self.profiles)}"
+        yield f"profiles: {_listed(self.profiles)}{f'; others: {_listed(self.others)}' if self.others else ''}"
         yield f"cells may ask for: {_listed(self.allow)}{f'; never {_listed(self.deny)}' if self.deny else ''}"
         if self.exposed:
             yield f"exposed to the workspace: {_listed(self.exposed)}"

@@ -17,7 +17,7 @@ from functools import partial
 from .access import printable
 from .cell import parse_cell, parse_sh
 from .errors import DeclarationError, Problem
-from .standalone import MAGIC, is_tool, parse_code
+from .standalone import MAGIC, decorator_fields, is_tool, parse_code
 from .static_names import Origins, root
 
 _BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)*")
@@ -214,7 +214,7 @@ class Reader:
                 self._guarded(place, partial(self._call, call, place))
 
     def _function(self, name: str, decorator: ast.expr, place: str) -> None:
-        fields = _fields(decorator, f"@tool {name}") if isinstance(decorator, ast.Call) else {}
+        fields = decorator_fields(decorator, f"@tool {name}", _LITERAL) if isinstance(decorator, ast.Call) else {}
         document = {"name": name, **fields, "fn": f"notebook:{name}"}
         self.found.append(Declaration(f"@tool {name}", place, document=document, function=True))
 
@@ -286,17 +286,3 @@ def _at(where: str, node: ast.expr, shift: int) -> str:
 
 def _text(node: ast.AST) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
-
-
-def _fields(call: ast.Call, label: str) -> dict[str, object]:
-    fields: dict[str, object] = {}
-    problems = [Problem(label, "takes fields by name: `@tool(env_passthrough=[…])`")] if call.args else []
-    for keyword in call.keywords:
-        try:
-            value = ast.literal_eval(keyword.value)
-            fields.update(value if keyword.arg is None else {keyword.arg: value})
-        except (ValueError, TypeError):  # a TypeError: an unhashable key, or `**` of no mapping
-            problems.append(Problem(f"{label}: {keyword.arg or '**'}", _LITERAL))
-    if problems:
-        raise DeclarationError(*problems)
-    return fields

@@ -14,6 +14,9 @@ from enum import Enum
 VARIABLE_LIMIT = 131_071
 """Bytes that one ``NAME=value`` string may have on Linux, without its NUL (SPEC 4.10)."""
 
+SECRET_LIMIT = 524_288
+"""Bytes that a value may have for which output is searched (SPEC 8.2): to prepare the search takes time and memory."""
+
 _SCHEMES = re.compile(
     r"(?:pass|op|keyring|vault|bws|akv|awssm|gcpsm|secret|ref\+\w+)://\S|(?:vault|keyring):\S", re.A
 )

@@ -111,6 +111,10 @@ def _kind(error: Any, text: str) -> str:
     return next((kind for sign, kind in _KINDS if sign in error.problem), _OTHER)
 
 
+_FIELD = re.compile(
+    r" *((?:- +)*)(name|fn|exec|curl|description|example|params|groups|env|env_file|env_passthrough|required_env|"
+    r"optional_env|secret_files|cwd|python|stdin|limits|transform|cache_ttl|fresh|isolation|redact|tools):(?:\s|\Z)"
+)
 _COMMAND = re.compile(r"[ \t]*(?:- +)*(exec|curl|transform)[ \t]*:[ \t]+([^\s|>])")
 
 
@@ -135,12 +139,29 @@ class _Marks:
         return self.at(error.problem_mark, kind)
 
     def advised(self, mark: Any, kind: str) -> str:
-        """*kind*, with what to do where a command does not go with YAML's own characters."""
+        """*kind*, with what to do where a field is indented by itself, or a command does not go with YAML."""
+        indented = self.indented(mark.line)
+        if indented:
+            return indented
         command = _COMMAND.match(self.lines[mark.line]) if mark.line < len(self.lines) else None
         if command is None or (command[2] == "[" and kind == _BRACKET):  # a list of arguments
             return kind
         block = f"`{command[1]}: {'>-' if command[1] == 'curl' else '|'}`"
         return f"{kind.partition('; ')[0]}; put the text on its own lines: {block}, then indent it"
+
+
+    def indented(self, line: int) -> str:
+        """That a field begins in another column than those before it; empty where it does not."""
+        found = _FIELD.match(self.lines[line]) if line < len(self.lines) else None
+        above = [field for field in map(_FIELD.match, self.lines[:line]) if field is not None]
+        if found is None or not above:
+            return ""
+        # Those of one tool begin where its first one does: behind the last dash, or at the top.
+        first = next((field for field in reversed(above) if field[1]), above[0])
+        here, there = found.start(2) + 1, first.start(2) + 1
+        if here == there or found[1]:
+            return ""
+        return f"`{found[2]}` begins in column {here}, and the fields before it in column {there}; indent them alike"
 
 
 class _Builder:

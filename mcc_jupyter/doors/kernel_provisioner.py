@@ -4,8 +4,10 @@ Used where a kernel's specification or ``KernelProvisionerFactory.default_provis
 
 1. The workspace is the notebook's real path, below the server's root, as it is at the first start. It stays what it is
    at restarts, whatever the notebook is called by then.
-2. The credential is another one at each start. It comes by a pipe, so that it is in nobody's environment.
-3. All else is ``LocalProvisioner``'s.
+2. What the server says of the kernel is fixed with it: who had it started, and the policy file. Neither a name that a
+   client chose for the session nor a kernel's specification changes it.
+3. The credential is another one at each start. It comes by a pipe, so that it is in nobody's environment.
+4. All else is ``LocalProvisioner``'s.
 
 For brokered mode (SPEC 10): ``launch_kernel`` is where a kernel is bound to its credential, and so where a broker is to
 be told of both; ``pre_launch`` is where governed names are to be left out of the environment. Nothing else would
@@ -19,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
-from ..runtime import credentials, workspaces
+from ..core import handed
+from ..runtime import credentials, serving, workspaces
 
 if TYPE_CHECKING:
     from jupyter_client.connect import KernelConnectionInfo
@@ -33,20 +36,24 @@ _INHERITED = os.environ.get(_NOTEBOOK)
 class MccProvisioner(LocalProvisioner):
     """Starts local kernels of mcc_jupyter."""
 
-    _workspace: str | None = None
-    """The notebook's real path once the kernel was started; empty: it belongs to no notebook below the root."""
+    _handed: handed.Handed | None = None
+    """What the kernel was told when it was first started."""
 
     async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
-        """Adds the workspace and its session environment to what the kernel is started with."""
+        """Adds the workspace, its session environment and the server's word to what the kernel is started with."""
+        asked = kwargs.get("env", {}).get(_NOTEBOOK)  # a kernel's specification comes later and has no say
         prepared: dict[str, Any] = await super().pre_launch(**kwargs)
-        environment = {name: value for name, value in prepared["env"].items() if name != credentials.VARIABLE}
-        if self._workspace is None:
-            self._workspace = self._found(environment, prepared.get("cwd"))
-        environment.pop(_WORKSPACE, None)
-        if self._workspace:
-            known = workspaces.HERE.for_path(self._workspace, real=True)
+        ours = (credentials.VARIABLE, _WORKSPACE, _NOTEBOOK)
+        environment = {name: value for name, value in prepared["env"].items() if name not in ours}
+        if self._handed is None:
+            self._handed = self._told(asked, prepared.get("cwd"))
+        else:
+            self._handed = self._handed.under(serving.HERE.policy or self._handed.policy)
+        if workspace := self._handed.workspace:
+            known = workspaces.HERE.for_path(workspace, real=True)
             environment = environment if known is None else known.merged(environment)
-            environment[_WORKSPACE] = self._workspace
+            environment |= dict.fromkeys((_WORKSPACE, _NOTEBOOK), workspace)
+        environment[handed.VARIABLE] = self._handed.text()
         return {**prepared, "env": environment}
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
@@ -68,14 +75,16 @@ class MccProvisioner(LocalProvisioner):
         credentials.HERE.revoke(str(self.kernel_id))
         await super().cleanup(restart=restart)
 
-    def _found(self, environment: dict[str, str], cwd: object) -> str:
-        """The notebook's real path, if it lies below the server's root where there is a server; else nothing."""
-        named = environment.get(_NOTEBOOK)
-        if not named or named == _INHERITED:
-            return ""
-        real = os.path.realpath(os.path.join(str(cwd or os.getcwd()), named))
+    def _told(self, notebook: str | None, cwd: object) -> handed.Handed:
         root = getattr(getattr(self.parent, "parent", None), "root_dir", None)
-        if not root:
-            return real
-        top = os.path.realpath(str(root))
-        return real if os.path.commonpath([top, real]) == top else ""
+        top = None if not root else os.path.realpath(str(root))
+        real = _found(notebook, str(cwd or os.getcwd()), top)
+        return serving.HERE.handed(root=top, workspace=real, kernel=str(self.kernel_id))
+
+
+def _found(notebook: str | None, folder: str, top: str | None) -> str:
+    """The notebook's real path, if it lies below *top*, the server's root, where there is a server; else nothing."""
+    if not notebook or notebook == _INHERITED:
+        return ""
+    real = os.path.realpath(os.path.join(folder, notebook))
+    return real if top is None or os.path.commonpath([top, real]) == top else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from types import FunctionType
 from typing import Any, Literal, overload
 
@@ -20,10 +20,10 @@ from ..core.report import Report
 from ..core.standing import Standing
 from ..core.tool import MISSING, Function, Origin, Tool
 from ..runtime.answers import Added
-from ..runtime.calls import Show
+from ..runtime.calls import Show, Showing
 from ..runtime.checks import check_map, check_name, check_path, check_profile
 from ..runtime.current import cell_origin, toolbox_for
-from ..runtime.guard import guarded, guarded_async
+from ..runtime.guard import guarded, guarded_async, written
 from ..runtime.parent import Parent
 from ..runtime.toolbox import Toolbox
 
@@ -40,6 +40,7 @@ def toolbox() -> Toolbox:
 
 
 @guarded
+@written('mcc.call("NAME", {"parameter": value}, timeout=None, spill=None)')
 def call(
     name: str,
     arguments: Mapping[str, object] | None = None,
@@ -58,6 +59,7 @@ def call(
 
 
 @guarded_async
+@written('await mcc.acall("NAME", {"parameter": value}, timeout=None, spill=None)')
 async def acall(
     name: str,
     arguments: Mapping[str, object] | None = None,
@@ -72,9 +74,10 @@ async def acall(
 
 
 @guarded
+@written('mcc.map("NAME", [{"parameter": value}, …], workers=None, timeout=None, progress=True)')
 def map(  # the field's name for it; the built-in is not used in this module
     name: str,
-    arguments: Sequence[Mapping[str, object]],
+    arguments: Iterable[Mapping[str, object]],
     *,
     workers: int | None = None,
     timeout: float | None = None,
@@ -85,11 +88,11 @@ def map(  # the field's name for it; the built-in is not used in this module
     An interrupt stops every running call, starts no other and returns what is done; a second one kills. The progress
     bar is tqdm's (``pip install mcc_jupyter[progress]``); without tqdm there is none.
     """
-    check_map(arguments, workers)
-    bar = _bar(len(arguments), name) if progress else None
+    items = check_map(arguments, workers)
+    bar = _bar(len(items), name) if progress else None
     try:
         return toolbox().map(
-            name, arguments, workers=workers, timeout=timeout, progress=None if bar is None else lambda _: bar.update(1)
+            name, items, workers=workers, timeout=timeout, progress=None if bar is None else lambda _: bar.update(1)
         )
     finally:
         if bar is not None:
@@ -97,6 +100,7 @@ def map(  # the field's name for it; the built-in is not used in this module
 
 
 @guarded
+@written('mcc.load("tools.yaml", …)')
 def load(*paths: str) -> tuple[str, ...]:
     """Declares the tools of YAML files, folders and globs; returns their keys. Raises ``DeclarationError``."""
     added = toolbox().load(*paths)
@@ -104,6 +108,7 @@ def load(*paths: str) -> tuple[str, ...]:
 
 
 @guarded
+@written('mcc.report("NAME", everything=False)')
 def report(name: str, *, everything: bool = False) -> Report:
     """What the tool would get, by name; *everything* adds withheld names and program paths."""
     return toolbox().report(name, everything=everything)
@@ -164,14 +169,21 @@ class CallableTool:
         if not outcome.ok and not isinstance(self._tool.body, Function) and outcome.stdout:
             # The value of a command is its output, which an error would otherwise take with it.
             _write("stdout", outcome.stdout[-_TAIL:])
-        return outcome.raise_for_failure().value
+        if outcome.traceback:
+            _write("stderr", outcome.traceback.rstrip("\n") + "\n")
+        return outcome.whole()
 
     @guarded
     def _named(self, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, object]:
         if not args:
             return kwargs
         tool = toolbox().available(self._key)  # so that its signature has been read
-        visible = list(self.__signature__.parameters)
+        parameters = self.__signature__.parameters
+        visible = list(parameters)
+        given = args[0]
+        named = isinstance(given, Mapping) and given.keys() <= parameters.keys() and len(args) == 1
+        if visible and named and parameters[visible[0]].annotation not in ("dict", "any"):
+            raise ArgumentError(f"Tool {tool.name!r}: takes each argument by itself; write ** before the mapping")
         if len(args) > len(visible):
             raise ArgumentError(f"Tool {tool.name!r}: takes {len(visible)} arguments and got {len(args)}")
         positional = dict(zip(visible, args, strict=False))
@@ -186,7 +198,7 @@ class CallableTool:
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
-        return self._tool.description
+        return self._tool.description or f"Calls the tool {self._key}."
 
     @property
     def __signature__(self) -> Any:
@@ -304,12 +316,7 @@ def _show_added(shell: object | None, added: Added) -> None:
 def _shown(declared: Tool) -> Show:
     """Shows what is not the value."""
     prints = isinstance(declared.body, Function) and declared.transform is None
-
-    def show(stream: Literal["stdout", "stderr"], text: str) -> None:
-        if stream == "stderr" or prints:
-            _write(stream, text)
-
-    return show
+    return Showing(_write, hidden=frozenset(() if prints else ("stdout",)))
 
 
 def _path_of(spill: object) -> Any:
@@ -345,11 +352,24 @@ def _shell() -> object | None:
 tools = Tools()
 
 
+class _NoEntry(KeyError):
+    """A key that the session does not have, which a shell tells in one line."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"KeyError: session: there is no entry {self}; `%mcc_session list` shows them"]
+
+
+_NoEntry.__name__ = "KeyError"
+
+
 class _Session(MutableMapping[str, Any]):
     """``mcc.session``: the current toolbox's session store (SPEC 6.2)."""
 
     def __getitem__(self, key: str) -> Any:
-        return toolbox().session[key]
+        try:
+            return toolbox().session[key]
+        except KeyError:
+            raise _NoEntry(key) from None
 
     @guarded
     def __setitem__(self, key: str, value: object) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 from ..core import command
@@ -27,7 +28,7 @@ from .introspect import frames, limited, start_error
 from .launcher import Exit, Launcher, Stop
 from .output import Capture, Colours, Live, Pace, plain
 from .session import SessionStore
-from .spill import Spill, SpillFile
+from .spill import Spill
 from .warm import Functions
 
 Show = Callable[[Literal["stdout", "stderr"], str], None]
@@ -41,9 +42,30 @@ class Whole:
         """Takes the next piece of one stream."""
 
 
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """A ``Show`` that takes not every stream, or takes one *whole*: each byte of it, redacted, as it comes.
+
+    Who is slow to take a stream whole holds up the tool, as a pipe does; what it raises ends the call.
+    """
+
+    write: Show
+    hidden: frozenset[str] = frozenset()
+    whole: Mapping[str, Callable[[bytes], None]] = field(default_factory=dict)
+
+    def __call__(self, stream: Literal["stdout", "stderr"], text: str) -> None:
+        if stream in self.whole:
+            self.whole[stream](text.encode())
+        elif stream not in self.hidden:
+            self.write(stream, text)
+
+
 SHOWN_BYTES = 48 * 1024
 """How much of one stream is shown live: a call that floods both adds less than 128 KB to a notebook file, and stays
 under the rate at which a Jupyter server begins to drop output."""
+
+SPILL_HINT = "write all of it to a file: `--spill FILE` with %mcc_call and mcc-jupyter call, `spill=` with mcc.call"
+"""How a caller gets what was too much to be shown or kept."""
 
 TRANSFORM_BYTES = 64 * 1024 * 1024
 """How much output ``transform`` can take; more is a failure that says so, never a part of it."""
@@ -75,9 +97,10 @@ class _Watched:
     stream: Stream
     capture: Capture
     live: Live | None
+    sinks: tuple[Callable[[bytes], None], ...] = ()
+    """Take all of it, redacted."""
     raw: list[bytes] | None = None
     """What ``transform`` gets, as a pipe would carry it: not redacted."""
-    file: SpillFile | None = None
     size: int = 0
     colours: Colours = field(default_factory=Colours)
 
@@ -95,8 +118,8 @@ class _Watched:
     def _pass_on(self, safe: bytes) -> None:
         if safe:
             self.capture.feed(safe)
-            if self.file is not None:
-                self.file.feed(safe)
+            for sink in self.sinks:
+                sink(safe)
             if self.live is not None:
                 self.live.feed(safe)
 
@@ -148,6 +171,8 @@ class _Running:
         self.report: Report | None = None
         self.started = time.monotonic()
         self.interrupted = False
+        self.told = False
+        """Whether a function said that it was interrupted, and ended by itself."""
         self.pace = Pace()
 
     def to_its_end(self) -> Outcome:
@@ -158,7 +183,7 @@ class _Running:
         if is_function:
             failure, answer = self.function_ended(first.exit)
         else:
-            failure = _failure(first.exit)
+            failure = self.failed(first.exit)
         traceback = self.redactor.text(str(answer.get("traceback") or ""))
         stdout, stderr = first.out.capture.text(), first.err.capture.text()
         if tool.transform is not None and failure is None and not self.interrupted:
@@ -182,6 +207,7 @@ class _Running:
             if first.out.raw is not None and last is first and self.show is not None:
                 self.show("stdout", plain(stdout))  # it was kept for ``transform``, which did not come to it
             self.explain(f"{stdout}\n{stderr}\n{failure}\n{traceback}", last.exit)
+        self.notes += (*self.left_out("stdout", last.out), *self.left_out("stderr", last.err))
         if self.call.spill is not None:
             self.notes += self.call.spill.notes()
         outcome = Outcome(
@@ -194,7 +220,7 @@ class _Running:
             exit_code=last.exit.code,
             signal=last.exit.signal,
             seconds=time.monotonic() - self.started,
-            stopped=last.exit.stopped,
+            stopped="interrupt" if self.told else last.exit.stopped,
             failure=failure,
             traceback=traceback,
             mode=self.mode,
@@ -253,19 +279,35 @@ class _Running:
             self.report = self.call.report()
 
     def watched(self, name: Literal["stdout", "stderr"], shown: bool) -> _Watched:
-        show = self.show
+        """What becomes of a stream. *shown*: it is for people, not for ``transform``."""
+        show, whole = self.show, self.show.whole if isinstance(self.show, Showing) else {}
+        hidden = show is None or (isinstance(show, Showing) and name in show.hidden)
+        sinks = []
         live = None
-        if show is not None and shown:
+        if shown and name in whole:
+            sinks.append(whole[name])
+        elif shown and show is not None and not hidden:
             budget, pace = (sys.maxsize, None) if isinstance(show, Whole) else (SHOWN_BYTES, self.pace)
-            live = Live(lambda text: show(name, text), budget, pace)
+            live = Live(partial(show, name), budget, pace)
+        if shown and self.call.spill is not None:
+            sinks.append(getattr(self.call.spill, name).feed)
         capture = Capture(int(self.tool.limits.output_mb * 1024 * 1024))
-        file = None if self.call.spill is None or not shown else getattr(self.call.spill, name)
-        return _Watched(self.redactor.stream(), capture, live, file=file)
+        return _Watched(self.redactor.stream(), capture, live, tuple(sinks))
+
+    def left_out(self, name: str, watched: _Watched) -> Iterator[str]:
+        """That a part of a stream was shown or kept to nobody, and how to have all of it (SPEC 7.6)."""
+        if watched.sinks:
+            return
+        if watched.capture.omitted:
+            most = f"limits.output_mb ({self.tool.limits.output_mb:g} MiB)"
+            yield f"{name} is longer than {most} and kept without its middle; raise the limit, or {SPILL_HINT}"
+        elif watched.live is not None and watched.live.cut:
+            yield f"{name} is shown without its middle; {SPILL_HINT}"
 
     def function_ended(self, exit: Exit) -> tuple[str | None, Mapping[str, object]]:
         """Why a function failed, None if it did not, and its answer."""
         if exit.error is not None or exit.stopped is not None:
-            return _failure(exit), {}
+            return self.failed(exit), {}
         answers = frames(exit.result)
         if not answers:
             ended = describe_exit(exit.code, exit.signal).removeprefix("failed ").removeprefix("ended ")
@@ -273,11 +315,19 @@ class _Running:
                 self.notes.append(f"a limit may be too low for this interpreter: {low}")
             return f"ended without a result ({ended})", {}
         answer = answers[0]
+        if answer.get("error") == "KeyboardInterrupt" and (self.interrupted or (self.stop and self.stop.requested)):
+            self.told = True
+            return "was interrupted", answer
+        if str(answer.get("error")).startswith("MemoryError") and self.tool.limits.mem_mb is not None:
+            self.notes.append(f"it may take {self.tool.limits.mem_mb:,} MiB (limits.mem_mb)")
         if not answer.get("ok"):
             return f"failed: {self.redactor.text(str(answer.get('error')))}", answer
         if exit.code != 0:
             self.notes.append(f"after its result the process {describe_exit(exit.code, exit.signal)}")
         return None, answer
+
+    def failed(self, exit: Exit) -> str | None:
+        return _failure(exit, self.tool, self.call.timeout)
 
     def transformed(self, first: _Ended, value: object) -> tuple[_Ended, str | None]:
         """The end of ``transform`` (of *first*, if that could not start), and why it failed (SPEC 7.10)."""
@@ -295,7 +345,7 @@ class _Running:
         except MccError as error:
             return first, f"failed: {error}"
         last = self.launch(request)
-        failure = _failure(last.exit)
+        failure = self.failed(last.exit)
         return last, None if failure is None else f"failed in transform: it {failure}"
 
     def write_back(self, answer: Mapping[str, object]) -> None:
@@ -320,12 +370,13 @@ class _Running:
             self.notes.append(f"not found on this tool's PATH: {', '.join(missing)}")
 
 
-def _failure(exit: Exit) -> str | None:
-    """Why a process counts as failed; None when it ended well."""
+def _failure(exit: Exit, tool: Tool, timeout: float | None) -> str | None:
+    """Why a process counts as failed; None when it ended well. *timeout* is what the caller gave."""
     if exit.error is not None:
         return f"could not start: {exit.error}"
     if exit.stopped == "timeout":
-        return "was stopped at its time limit (limits.timeout)"
+        limit, whose = (tool.limits.timeout, "limits.timeout") if timeout is None else (timeout, "of this call")
+        return f"was stopped at its time limit{'' if limit is None else f', {limit:g} s'} ({whose})"
     if exit.stopped == "interrupt":
         return "was interrupted"
     if exit.stopped is not None:

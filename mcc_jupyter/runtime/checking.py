@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..core.access import Access, Everything, access, made, printable
+from ..core.access_policy import policy_access
 from ..core.clients import free_texts
 from ..core.declare import Declared, Place, declare
 from ..core.errors import DeclarationError, Problem
@@ -21,6 +22,7 @@ from ..core.lock import Change, Lock, compare, conflict, lock_of, named, text_of
 from ..core.references import mentioned
 from ..core.static import Declaration, Reader
 from ..core.tool import DEFAULT_FLOOR, Function, Origin, Source, Tool
+from . import policy_files
 from .catalog import ToolFile, notebook_file, text_file, tool_files
 from .scanned import is_notebook, write_file
 
@@ -35,8 +37,11 @@ LOADED = "%mcc_load"
 
 _SH = "%%mcc_sh"
 _NUMBER = "1"
+_PARENTS: tuple[Mapping[str, str], ...] = ({}, Everything(_NUMBER))
+"""A limit that refers to a variable must be a number to be read: what is wrong for both of them is wrong."""
 _CODE = (".py", ".ipy")
-NOTEBOOK, CODE, TOOLS = "notebook", "code", "tools"
+NOTEBOOK, CODE, TOOLS, POLICY = "notebook", "code", "tools", "policy"
+_POLICY_NAME = "mcc.toml"
 _LEFT_OUT = frozenset({"node_modules", "site-packages", "__pycache__"})
 
 
@@ -179,6 +184,7 @@ class _Reading:
     def file(self, path: str, name: str, kind: str = "") -> None:
         """*kind*: as what a notebook uses the file; else its name tells."""
         kind = kind or (NOTEBOOK if is_notebook(path) else CODE if path.endswith(_CODE) else TOOLS)
+        kind = POLICY if kind == TOOLS and path.endswith(".toml") else kind
         if (path, kind) in self.seen:
             return
         self.seen.add((path, kind))
@@ -189,6 +195,8 @@ class _Reading:
             if kind == NOTEBOOK:
                 _regular(path, name, LARGEST_NOTEBOOK)
                 reader.notebook(notebook_file(path, name))
+            elif kind == POLICY:
+                self._policy(path, name)
             elif kind == CODE:
                 reader.module(_text(name, path))
             else:
@@ -209,6 +217,18 @@ class _Reading:
             self.read.failed.add(name)
         for absolute, known, kind in loads:
             self.file(absolute, known, kind)
+
+    def _policy(self, path: str, name: str) -> None:
+        """A policy file: no plugin is asked what its type runs, because that would run it."""
+        found = [policy_files.load(path, parent, Origin("policy", name), lambda _: {}) for parent in _PARENTS]
+        loaded = next((one for one in found if one.authority is not None), found[0])
+        if loaded.authority is None:
+            raise DeclarationError(*loaded.problems)
+        self.read.notes += [f"{name}: {note}" for note in loaded.authority.notes]
+        for shown, access_ in policy_access(loaded.authority).items():
+            self._add(name, printable(shown), access_)
+        for shown, item in loaded.authority.tools.items():
+            self._warn(name, printable(shown), item.tool)
 
     def _loads(self, item: Declaration, path: str, name: str) -> Iterator[tuple[str, str, str]]:
         """The files that a declaration loads or runs: where each is, what the lock calls it, and as what it is used."""
@@ -312,7 +332,8 @@ def _home(written: str, home: str | None) -> str:
 
 
 def _walk(folder: str, problems: list[Problem]) -> Iterator[str]:
-    """The notebooks under *folder*, and the Python files that name this package; links to folders are not followed."""
+    """The notebooks and policy files under *folder*, and the Python files that name this package; links to folders are
+    not followed."""
 
     def failed(error: OSError) -> None:
         problems.append(Problem(printable(str(error.filename)), "the folder cannot be read"))
@@ -327,7 +348,8 @@ def _walk(folder: str, problems: list[Problem]) -> Iterator[str]:
         )
         for name in sorted(files):
             path = os.path.join(root, name)
-            if not name.startswith(".") and (is_notebook(name) or (name.endswith(_CODE) and _names_us(path))):
+            is_ours = is_notebook(name) or name == _POLICY_NAME or (name.endswith(_CODE) and _names_us(path))
+            if is_ours and not name.startswith("."):
                 yield path
 
 

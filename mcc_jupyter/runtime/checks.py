@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from ..core.errors import ArgumentError
+from ..core.schema import bind
+from ..core.tool import Tool
+
+MOST_TOLD: Final = 8
+"""So many mistakes in the arguments of many calls are told."""
 
 
 def check_name(name: object) -> str:
@@ -35,12 +41,29 @@ def check_arguments(tool: str, arguments: object) -> None:
         raise ArgumentError(f"Tool {tool!r}: arguments are a mapping of parameter names to values, like {{'n': 3}}")
 
 
-def check_map(arguments: object, workers: object) -> None:
-    """The arguments of many calls, and how many of them may run at a time."""
-    if not isinstance(arguments, Sequence) or isinstance(arguments, str | bytes):
+def check_map(arguments: object, workers: object) -> Sequence[Any]:
+    """The arguments of many calls, and how many of them may run at a time; the arguments as a sequence."""
+    if not isinstance(arguments, Iterable) or isinstance(arguments, str | bytes | Mapping):
         raise ArgumentError("map: arguments are a list of mappings, one for each call")
     if workers is not None and (not isinstance(workers, int) or workers < 1):
         raise ArgumentError("map: workers must be a whole number above 0, or None")
+    return arguments if isinstance(arguments, Sequence) else list(arguments)
+
+
+def check_items(tool: Tool, arguments: Sequence[Mapping[str, object]]) -> None:
+    """Each of them fits the tool; the error names those that do not by their place, the first few of many."""
+    wrong = []
+    for at, item in enumerate(arguments):
+        try:
+            check_arguments(tool.name, item)
+            bind(tool.params, item, tool=tool.name)
+        except ArgumentError as error:
+            wrong += [f"arguments[{at}]: {line}" for line in str(error).splitlines()]
+        if len(wrong) > MOST_TOLD:
+            wrong[MOST_TOLD:] = ["… and there may be more"]
+            break
+    if wrong:
+        raise ArgumentError("\n".join(wrong))
 
 
 def check_spill(tool: str, path: object, home: str | None) -> str:

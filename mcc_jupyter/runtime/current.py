@@ -47,16 +47,25 @@ def new_toolbox(parent: Callable[[], Mapping[str, str]], start: Start) -> Toolbo
 
 def _make(shell: object | None, parent: Callable[[], Mapping[str, str]], start: Start | None = None) -> Toolbox:
     configured = _configured(shell)
-    groups = configured.get("groups")
-    identity = Identity(local_user(), groups=None if groups is None else _names(groups, "groups"))
     place = "this process" if shell is None else "this kernel" if hasattr(shell, "kernel") else "this shell"
     start = start or start_of(shell, parent)
+    identity = _identity(start, configured.get("groups"))
     policy = find(start)
     if policy is None:
         return Toolbox(parent, place=place, floor=_floor(configured, parent), identity=identity)
     from .governed import Governed
 
     return Toolbox(parent, place=place, identity=identity, governed=Governed(policy, start, identity))
+
+
+def _identity(start: Start, groups: object) -> Identity:
+    """Who this process works for: as the server says, which goes before what is configured in the kernel (SPEC 6.6)."""
+    own = None if groups is None else _names(groups, "groups")
+    handed = start.handed
+    if handed is None or handed.user is None:
+        return Identity(local_user(), groups=own, notebook=None if handed is None else handed.notebook)
+    given = own if handed.groups is None else handed.groups
+    return Identity(handed.user, groups=given, by_server=True, notebook=handed.notebook)
 
 
 def _configured(shell: object | None) -> Mapping[str, object]:

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from ..core import authority as core
 from ..core.authority import Access, Authority, PolicyTool, Workspace
+from ..core.availability import may_call
 from ..core.cap import Cap
 from ..core.errors import PolicyError, Problem, ToolUnavailable
 from ..core.names import any_of, is_reserved
@@ -28,6 +29,8 @@ from .parent import Parent
 from .policy_search import Start, jupyter_folders, workspace_of
 from .resolved import Terms
 from .skills import Skill, Skills, pick
+
+_NO_GROUP: frozenset[str] = frozenset()
 
 
 class Governed:
@@ -65,6 +68,8 @@ class Governed:
         self._skills = Skills(os.path.join(folder, "skills") for folder in dict.fromkeys(folders))
         self._resolve: Callable[[Tool], Resolution] | None = None
         self._narrowed: Callable[[], None] = lambda: None
+        self.on_change: Callable[[], None] = lambda: None
+        """Told whenever the status may be another one, in that thread; it returns at once and raises nothing."""
 
     def bind(self, resolve: Callable[[Tool], Resolution], narrowed: Callable[[], None]) -> None:
         """*resolve* gives a tool's resolution as it is now; *narrowed* is called after something was taken away."""
@@ -197,6 +202,7 @@ class Governed:
             self._set(after)
         if after.tools != before.tools:
             self._narrowed()
+        self.on_change()
         return tuple(name for name in before.tools if name not in after.tools)
 
     def refresh(self) -> None:
@@ -218,6 +224,7 @@ class Governed:
             self._stamp = now.stamp  # last: until then nobody goes by what held before
         if narrowed:
             self._narrowed()
+        self.on_change()
 
     def _narrow(self, now: Authority) -> bool:
         granted = self._granted_by(now)
@@ -305,6 +312,7 @@ class Governed:
             file=printable(self._shown_path()),
             workspace=self.shown_workspace,
             profiles=tuple(map(printable, self._access.profiles)),
+            others=tuple(printable(name) for name in self.profiles if name not in self._access.profiles),
             tools=tuple(map(self._told_of, granted)),
             skills=self._access.skills,
             allow=self._allowed(),
@@ -316,6 +324,26 @@ class Governed:
             notes=tuple(dict.fromkeys(map(printable, notes))),
             footer=tuple(footer),
         )
+
+    def summary(self) -> dict[str, object]:
+        """The status as a manifest has it: by name, with no notice of a tool that is not for everyone (SPEC 6.6)."""
+        standing = self.standing(())
+        for_all = [tool for tool in self if may_call(tool.groups, _NO_GROUP)]
+        assert self._resolve is not None
+        notices = [self._resolve(tool).notice for tool in for_all]
+        known = self._known()
+        return {
+            "label": self.label,
+            "state": "failed" if standing.problems else "loaded",
+            "workspace": standing.workspace or None,
+            "profiles": list(standing.profiles),
+            "allow": list(standing.allow),
+            "deny": list(standing.deny),
+            "exposed": list(standing.exposed),
+            "dropped": [name for name in standing.dropped if may_call(known[name].groups, _NO_GROUP)],
+            "notices": [printable(notice) for notice in notices if notice is not None],
+            "notes": [*standing.problems, *standing.notes],
+        }
 
     def _allowed(self) -> tuple[str, ...]:
         """The patterns that all that the file said agrees on."""

@@ -1,8 +1,9 @@
 """What leaves a door: an error of ours in one line, or what the caller's own code raised (SPEC 14).
 
 1. No frame of this package goes with an error: in a verbose traceback its variables would show what they hold.
-2. An interrupt is ``Interrupted``; an exception that is nobody's is ``InternalError``, which says where, not of what.
-3. What a stream or a display of the caller's raises while a door shows something is the caller's, and stays as it is.
+2. A call that does not fit a door's function is ``ArgumentError``, with how it is written (``written``).
+3. An interrupt is ``Interrupted``; an exception that is nobody's is ``InternalError``, which says where, not of what.
+4. What a stream or a display of the caller's raises while a door shows something is the caller's, and stays as it is.
 """
 
 from __future__ import annotations
@@ -28,10 +29,20 @@ def guarded(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*args, **kwargs)
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever it is, it is told
-            told = _told(error)
+            told = _told(error, function)
         raise told
 
     return call
+
+
+def written(form: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Says how the function below is called, for whoever gives it other arguments than it takes."""
+
+    def mark(function: Callable[P, T]) -> Callable[P, T]:
+        function.written = form  # type: ignore[attr-defined]
+        return function
+
+    return mark
 
 
 def guarded_async(function: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
@@ -41,22 +52,26 @@ def guarded_async(function: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[
     async def call(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return await function(*args, **kwargs)
-        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever it is, it is told
-            told = _told(error)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is told
+            ours = isinstance(error, Exception | KeyboardInterrupt)
+            told = _told(error, function) if ours else error.with_traceback(None)  # cancelled, or closed
         raise told
 
     return call
 
 
-def _told(error: BaseException) -> BaseException:
-    """What to raise for *error*."""
-    from ..core.errors import InternalError, Interrupted, MccError  # here, so that loading the extension stays quick
+def _told(error: BaseException, function: object) -> BaseException:
+    """What to raise for *error* of *function*."""
+    # Here, so that loading the extension stays quick.
+    from ..core.errors import ArgumentError, InternalError, Interrupted, MccError
 
     if isinstance(error, MccError | Interrupted):
         error.__context__ = None
         return error.with_traceback(None)
     if isinstance(error, KeyboardInterrupt):
         return Interrupted("interrupted", outcome=getattr(error, "outcome", None))
+    if isinstance(error, TypeError) and error.__traceback__ is not None and error.__traceback__.tb_next is None:
+        return ArgumentError(f"{error}; write `{getattr(function, 'written', 'help()')}`")  # it never began
     last = _last_of_ours(error.__traceback__ and error.__traceback__.tb_next)  # behind the frame of ``call``
     if last is not None and _is_the_callers(error, last):
         return error.with_traceback(last.tb_next)

@@ -19,6 +19,8 @@ class Identity:
     tools: tuple[str, ...] = ()
     by_server: bool = False
     """Whether a server says so, and not this process itself."""
+    notebook: tuple[str, str] | None = None
+    """The notebook's real path and the id of its kernel, where a server told both."""
 
     @property
     def caller(self) -> frozenset[str] | None:
@@ -30,6 +32,10 @@ class Identity:
         groups = ["admin"] if self.groups is None else list(self.groups)
         known = {"user": self.user, "email": self.email, "groups": groups, "tools": list(self.tools)}
         return {key: value for key, value in known.items() if value is not None}
+
+    def of_kernel(self) -> dict[str, object]:
+        """The reserved keys that are this process's, whoever acts in it."""
+        return {} if self.notebook is None else {"notebook": dict(zip(("path", "kernel"), self.notebook, strict=True))}
 
     def line(self) -> str:
         """What a report's footer says of it (SPEC 11.5)."""

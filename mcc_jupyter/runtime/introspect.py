@@ -168,9 +168,10 @@ def _described(tool: Tool, answer: dict[str, object] | None, exit: Exit, redacto
         advice = f"a limit may be too low for it: {low}" if low else "run the import alone to see why"
         raise DeclarationError(Problem("fn", f"{why}; {advice}"))
     if not answer.get("ok"):
-        trace = str(answer.get("traceback") or "").rstrip()
-        text = str(answer.get("error")) + (f"\n{trace}" if trace else "")
-        raise DeclarationError(Problem("fn", redactor.text(text)))
+        error = str(answer.get("error"))
+        trace = str(answer.get("traceback") or "").rstrip().removesuffix(error).splitlines()
+        shown = [] if trace == ["Traceback (most recent call last):"] else trace  # the error stands before it
+        raise DeclarationError(Problem("fn", redactor.text("\n".join([error, *shown]))))
     return _without_secrets(answer, redactor)
 
 

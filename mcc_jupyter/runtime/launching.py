@@ -69,7 +69,8 @@ def prepare(
     known = default_templates(parent) if places is None else places
     wanted = list(env_files) or [place for place in known if os.path.lexists(place)][:1]
     there = [path for path in wanted if os.path.lexists(os.path.join(folder, path))]
-    notes += [f"there is no template {path}; starting without it" for path in wanted if path not in there]
+    instead = "starting without it" if there or not os.path.lexists(_dotenv(folder)) else ".env is loaded instead"
+    notes += [f"there is no template {path}; {instead}" for path in wanted if path not in there]
     if not there:
         _load_dotenv(environ, folder, notes)
         return Start(tuple(command), environ, tuple(notes))
@@ -137,9 +138,13 @@ def _check_wrapper(template: Template, program: str, environ: Mapping[str, str])
         raise SecretError(f"{template.written}: a pipe can be read once, and {program} has to read it; give a file")
 
 
+def _dotenv(folder: str) -> str:
+    return os.path.join(folder, ".env")
+
+
 def _load_dotenv(environ: dict[str, str], folder: str, notes: list[str]) -> None:
     """The ``.env`` of *folder*, under what the environment already has."""
-    path = os.path.join(folder, ".env")
+    path = _dotenv(folder)
     if not os.path.lexists(path):
         return
     content = _content(EnvFile(".env", path), notes)

@@ -9,6 +9,7 @@ from ..core.listing import Listing
 from ..core.report import printable
 from ..core.tool import Tool
 from .session import SessionStore
+from .sizes import sized
 from .skills import Skill
 
 
@@ -25,7 +26,7 @@ def tools_listing(tools: Iterable[Tool], known: Iterable[Tool], is_available: Ca
 
 def session_listing(session: SessionStore) -> Listing:
     """The session's keys, types and sizes in bytes (SPEC 6.2)."""
-    shown = [(key, kind, "identity" if size is None else f"{size:,} bytes") for key, kind, size in session.rows()]
+    shown = [(key, kind, "identity" if size is None else sized(size)) for key, kind, size in session.rows()]
     return Listing(("key", "type", "size"), tuple(shown))
 
 

@@ -141,6 +141,8 @@ class Live:
         self._last_room = budget_bytes // 8
         self._tail = _Tail(self._last_room)
         self._last = ""
+        self.cut = False
+        """Whether something was left out; known at ``close``."""
 
     def feed(self, data: bytes) -> None:
         if self._room:
@@ -178,8 +180,8 @@ class Live:
             cut = bisect_right(
                 range(len(tail)), least, key=lambda at: -_cost(_whole(tail[at:]).decode("utf-8", "replace"))
             )
-        whole = self._tail.omitted == 0 and cut == 0
-        if not whole:
+        self.cut = self._tail.omitted > 0 or cut > 0
+        if self.cut:
             tail = _whole(tail[cut:])
             self._begun = ""
             self._put(_gap(self._tail.total - len(tail), self._last))
@@ -281,7 +283,7 @@ def _last_state(line: str) -> str:
 def _gap(omitted: int, before: str) -> str:
     """The line that stands for what is missing, on a line of its own."""
     begin = "\n" if before and not before.endswith("\n") else ""
-    return f"{begin}[… {omitted} bytes omitted …]\n"
+    return f"{begin}[… {omitted} byte{'s' * (omitted > 1)} omitted …]\n"
 
 
 def _decoder() -> codecs.IncrementalDecoder:

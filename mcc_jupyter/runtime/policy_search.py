@@ -2,7 +2,8 @@
 
 1. Only what stood when the process started counts: kernel code changes ``os.environ`` and its folder at will.
 2. The place that is harder to write to goes first, and a file that is there but cannot be read is found all the same.
-3. Imported whenever the extension is loaded: it imports nothing else, and without a policy file it is all that happens.
+3. Imported whenever the extension is loaded: without a policy file it is all that happens. It imports nothing else, but
+   for what reads a server's word where there is one.
 """
 
 from __future__ import annotations
@@ -12,8 +13,12 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from .parent import initial_environment
+
+if TYPE_CHECKING:
+    from ..core.handed import Handed
 
 SYSTEM_FILE = "/etc/mcc/mcc.toml"
 NAME = "mcc.toml"
@@ -24,7 +29,7 @@ _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 class Start:
     """How the process came to be. A plain class: making a dataclass takes longer than the whole search."""
 
-    __slots__ = ("began", "beside", "environment", "folder", "policy", "workspace")
+    __slots__ = ("began", "beside", "environment", "folder", "handed", "policy", "workspace")
 
     def __init__(
         self,
@@ -43,15 +48,22 @@ class Start:
         self.began = began
         """Where the server or the command was started that it belongs to; None: not known."""
         self.policy = policy
-        """The file that the server or ``--policy`` names."""
+        """The file that the server's configuration or ``--policy`` names; what a server handed on goes before."""
         self.workspace = workspace
         """As ``--workspace`` gives it."""
         self.beside = beside
         """A file whose folder is searched, too."""
+        self.handed = _handed(environment)
+        """What the server said of this kernel when it started it; None: no server did."""
 
     @property
     def notebook(self) -> str | None:
-        """The notebook's real path as the Jupyter server told it to this kernel; a relative one tells nothing."""
+        """The notebook's real path as the Jupyter server told it to this kernel; a relative one tells nothing.
+
+        The path that a server has found is taken as it is: a link that was put in its place later leads nowhere.
+        """
+        if self.handed is not None and self.handed.workspace is not None:
+            return self.handed.workspace or None
         told = self.environment.get("JPY_SESSION_NAME", "")
         return os.path.realpath(told) if os.path.isabs(told) else None
 
@@ -83,14 +95,14 @@ def find(start: Start, system: str = SYSTEM_FILE, shared: tuple[str, ...] = _SYS
     """The policy file that holds; None where there is none. One that is named need not be there to be found."""
     if _is_there(system):
         return system
-    if start.policy:
-        return _named(start.policy, start)
+    if named := (start.handed and start.handed.policy) or start.policy:
+        return _named(named, start)
     for folder in jupyter_folders(start.environment, shared):
         path = os.path.join(folder, NAME)
         if _is_there(path):
             return path
-    if named := start.environment.get("MCC_POLICY"):
-        return _named(named, start)
+    if given := start.environment.get("MCC_POLICY"):
+        return _named(given, start)
     return _at_or_above(start)
 
 
@@ -119,6 +131,15 @@ def workspace_of(start: Start) -> str:
     return os.path.realpath(os.path.join(start.folder or "/", text)) if is_path else text
 
 
+def _handed(environment: Mapping[str, str]) -> Handed | None:
+    text = environment.get("MCC_SERVER")
+    if not text:
+        return None
+    from ..core.handed import read
+
+    return read(text)
+
+
 def _named(written: str, start: Start) -> str:
     home = start.environment.get("HOME")
     if home and written.startswith("~/"):
@@ -127,14 +148,14 @@ def _named(written: str, start: Start) -> str:
 
 
 def _at_or_above(start: Start) -> str | None:
-    """The nearest one at or above where the server or the command was started.
+    """The nearest one at or above the server's root, else where the server or the command was started.
 
     One that is only at or above the kernel's or the notebook's folder counts where there is no such one. Of several
     the outermost does: what lies beside a notebook may have come with it.
     """
     seen: set[str] = set()
-    if start.began:
-        for path in _upwards(os.path.realpath(start.began), seen):
+    for top in (start.handed and start.handed.root, start.began):
+        for path in _upwards(os.path.realpath(top), seen) if top else ():
             return path
     for folder in start.other_folders:
         *_, outermost = None, *_upwards(folder, seen)

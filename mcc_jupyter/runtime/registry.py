@@ -164,6 +164,8 @@ class Registry:
         if self._operator is not None and self._operator.find(name) is not None:
             raise PolicyError(f"{name!r} is the operator's tool and stays; `%mcc_use PROFILE…` gives tools up")
         with self._lock:
+            if name not in self._lookup and name not in self._lookup.ambiguous:
+                raise UnknownTool(f"No tool {name!r} is declared here{near(name, list(self._lookup))}")
             tool = self.find(name)
             self._earlier[tool.key] = self._tools.pop(tool.key)
             self._changed()

@@ -49,9 +49,13 @@ class SessionStore(MutableMapping[str, Any]):
             return json.loads(self._entries[key])
 
     def __setitem__(self, key: str, value: object) -> None:
-        encoded = self._checked(key, value)
+        self.put({key: value})
+
+    def put(self, entries: Mapping[str, object]) -> None:
+        """Stores all of them, or none if one is refused. Raises ``ArgumentError`` and ``SecretError``."""
+        encoded = {key: self._checked(key, value) for key, value in entries.items()}
         with self._lock:
-            self._entries[key] = encoded
+            self._entries.update(encoded)
         self.on_change()
 
     def __delitem__(self, key: str) -> None:
@@ -106,10 +110,6 @@ class SessionStore(MutableMapping[str, Any]):
         return [(key, _type(identity[key]), None) for key in identity] + [
             (key, _type(json.loads(text)), len(text.encode())) for key, text in sorted(stashed.items())
         ]
-
-    def shown(self) -> list[tuple[str, str, str]]:
-        """The same for people."""
-        return [(key, kind, "identity" if size is None else f"{size:,} bytes") for key, kind, size in self.rows()]
 
     def _checked(self, key: str, value: object) -> str:
         if not SESSION_KEY.fullmatch(str(key)):

@@ -1,4 +1,4 @@
-"""What this machine allows the environment of one process (SPEC 4.10)."""
+"""Sizes: what this machine allows the environment of one process (SPEC 4.10), and bytes in words."""
 
 from __future__ import annotations
 
@@ -17,3 +17,8 @@ def environment_room() -> int:
     stack, _ = resource.getrlimit(resource.RLIMIT_STACK)
     quarter = _LARGEST if stack == resource.RLIM_INFINITY else min(stack // 4, _LARGEST)
     return max(quarter - _RESERVE, 0)
+
+
+def sized(size: int) -> str:
+    """A number of bytes in words."""
+    return f"{size:,} byte{'s' * (size != 1)}"

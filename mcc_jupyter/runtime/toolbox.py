@@ -31,7 +31,7 @@ from . import calls
 from .answers import Added
 from .cache import OutcomeCache
 from .catalog import EnvFiles
-from .checks import check_arguments, check_map, check_name, check_path, check_spill
+from .checks import check_arguments, check_items, check_map, check_name, check_path, check_spill
 from .hints import program_paths
 from .identity import Identity, acting, local_user
 from .introspect import RUN_FN, introspect, read_signatures
@@ -80,7 +80,7 @@ class Toolbox:
         self.governed = governed or Ungoverned()
         self.floor = self.governed.floor or floor
         self.identity = identity or Identity(local_user())
-        self._secrets = KnownSecrets()
+        self._secrets = KnownSecrets(parent)
         self.session = SessionStore(self._identity, self._secrets.found_in)
         self.registry = Registry()
         self._interpreter = interpreter
@@ -166,10 +166,13 @@ class Toolbox:
         return matrix(reports, more=max(0, len(tools) - MATRIX_TOOLS), footer=self._footer())
 
     def entries(self, told: Told) -> tuple[bytes, ...]:
-        """Every tool as a manifest has it, as far as can be seen without reading a pipe; *told* keeps them."""
+        """Every tool as a manifest has it, as far as can be seen without reading a pipe; *told* keeps them.
+
+        For whom a tool is, whoever reads the manifest has to ask its groups: here none is kept from anybody.
+        """
         footer, store = self._footer() if len(self.registry) else (), self.session.snapshot()
         state = lambda tool: (*self._files.read(tool.env_files, pipes=False), self.governed.terms(tool))  # noqa: E731
-        read = lambda tool: self._report(self._resolve(tool, pipes=False))  # noqa: E731
+        read = lambda tool: self._report(self._resolve(tool, pipes=False, for_all=True))  # noqa: E731
         return told.entries(self.registry, self.parent(), store, footer, state, read)
 
     def available(self, name: str) -> Tool:
@@ -211,7 +214,9 @@ class Toolbox:
         tool = self.declare(document, origin).raise_for_problems().tools[0]
         if isinstance(tool.body, Shell):
             tool = replace(tool, body=Shell(tool.body.written, tool.body.written))
-        return self._call(self._resolve(tool).checked(), {}, timeout=timeout, show=show)
+        resolved = self._resolve(tool).checked()
+        outcome = self._call(resolved, {}, timeout=timeout, show=show)
+        return replace(outcome, notes=(*resolved.resolution.notes, *outcome.notes))
 
     def call(
         self,
@@ -250,7 +255,7 @@ class Toolbox:
     def map(
         self,
         name: str,
-        arguments: Sequence[Mapping[str, object]],
+        arguments: Iterable[Mapping[str, object]],
         *,
         workers: int | None = None,
         timeout: float | None = None,
@@ -262,22 +267,20 @@ class Toolbox:
         other and returns what is done; a second one kills. *progress* is called with the number of calls that have
         ended.
         """
-        check_map(arguments, workers)
+        items = check_map(arguments, workers)
         resolved = self._available(name)
-        for item in arguments:
-            check_arguments(resolved.tool.name, item)
-            bind(resolved.tool.params, item, tool=resolved.tool.name)
+        check_items(resolved.tool, items)
 
         def one(at: int, stop: Stop) -> Outcome:
             try:
-                return self._call(self._available(name), arguments[at], timeout=timeout, stop=stop)
+                return self._call(self._available(name), items[at], timeout=timeout, stop=stop)
             except ToolUnavailable as error:  # since the first of them began
                 return Outcome(resolved.tool.name, ok=False, failure=f"did not start: {error}")
 
         def left_out(_: int) -> Outcome:
             return Outcome(resolved.tool.name, ok=False, stopped="interrupt", failure="did not start: was interrupted")
 
-        return each(one, len(arguments), left_out=left_out, workers=workers, progress=progress)
+        return each(one, len(items), left_out=left_out, workers=workers, progress=progress)
 
     @property
     def launcher(self) -> Launcher:
@@ -341,10 +344,10 @@ class Toolbox:
             ),
         )
 
-    def _resolve(self, tool: Tool, *, pipes: bool = True) -> Resolved:
+    def _resolve(self, tool: Tool, *, pipes: bool = True, for_all: bool = False) -> Resolved:
         terms = self.governed.terms(tool)
         parent = self.parent() if terms.parent is None else terms.parent
-        store, groups = self.session.snapshot(), acting(self.identity).caller
+        store, groups = self.session.snapshot(), None if for_all else acting(self.identity).caller
         files = self._files.read(tool.env_files, pipes=pipes)
         last = self._last.get(tool.key)
         if last is not None and last.holds(tool, parent, store, files, groups, terms):
@@ -359,6 +362,7 @@ class Toolbox:
             groups=groups,
             cap=terms.cap,
             refusal=terms.refusal,
+            kernel=self.place != "this process",
         )
         self._secrets.learn(command.secrets(tool, resolution))  # before a call: the session takes none of them either
         if len(self._last) >= _REMEMBERED:
@@ -445,7 +449,7 @@ class Toolbox:
         return whose, self.launcher.isolation.line(on=isolation, kernel="kernel" in self.place)
 
     def _identity(self) -> dict[str, object]:
-        return {**acting(self.identity).entries(), **self.governed.entries()}
+        return {**acting(self.identity).entries(), **self.identity.of_kernel(), **self.governed.entries()}
 
     def known_secrets(self) -> tuple[tuple[str, str], ...]:
         """Name and value of every secret that calls have had so far: for a redactor, and for nothing else."""

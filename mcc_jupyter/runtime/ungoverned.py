@@ -23,6 +23,10 @@ class Ungoverned:
     floor = None
     profiles: tuple[str, ...] = ()
 
+    def __init__(self) -> None:
+        self.on_change: Callable[[], None] = lambda: None
+        """Never told of anything."""
+
     def bind(self, resolve: Callable[[Tool], Resolution], narrowed: Callable[[], None]) -> None:
         """Nothing is ever narrowed."""
 
@@ -55,6 +59,12 @@ class Ungoverned:
 
     def raise_for_problems(self) -> None:
         """There is no file that could have any."""
+
+    def refresh(self) -> None:
+        """There is no file that could change."""
+
+    def summary(self) -> None:
+        """There is nothing to say."""
 
     def standing(self, footer: Iterable[str]) -> Standing:
         return Standing(None, footer=tuple(footer))

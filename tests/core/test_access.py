@@ -144,6 +144,13 @@ COVERED = [
     ("groups", "admin", of(groups=["ops"]), True),
     ("unredacted", "A", of(env=["A"]), False),
     ("loads", "a.yaml", of(loads=["b.yaml"]), False),
+    ("exposed", "A", of(required=["A"]), False),
+    ("grants", "db", of(grants=["web"]), False),
+    ("for", "user ana", of(**{"for": ["everyone"]}), True),
+    ("for", "everyone", of(**{"for": ["user ana"]}), False),
+    ("allow", "A_B", of(allow=["A_*"]), True),
+    ("allow", "A_*", of(allow=["A_* except A_B"]), False),
+    ("floor", "TZ", of(), False),
     ("tool", "exec", of(), False),
     ("tool", "exec", of(tool=["exec"]), True),
 ]  # fmt: skip

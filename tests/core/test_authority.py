@@ -25,6 +25,8 @@ from mcc_jupyter.core.authority import (
     matches,
     narrowed,
     project,
+    secret_names,
+    shown_to,
     skills,
 )
 from mcc_jupyter.core.authority_reading import read_policy
@@ -382,3 +384,59 @@ def test_a_path_pattern_begins_at_the_policy_file_s_folder() -> None:
 
     assert has(authority, "/srv/team/reports/a.ipynb").profiles == ("base",)
     assert has(authority, posixpath.join("/other", "reports/a.ipynb")).profiles == ("base", "dev")
+
+
+# ---- who may see what of it, and what its tools are given
+
+SEEN = """
+[profiles.base]
+[profiles.more]
+[profiles.dev]
+includes = ["base", "more"]
+[profiles.ops]
+includes = ["base"]
+[profiles.unused]
+[workspaces."*"]
+profiles = ["dev"]
+[workspaces."ops/**"]
+profiles = ["ops"]
+groups = ["ops"]
+[workspaces."ana.ipynb"]
+profiles = ["ops", "dev"]
+users = ["ana"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("user", "groups", "patterns", "profiles"),
+    [
+        ("bob", frozenset(), ("*",), ("dev", "base", "more")),
+        ("bob", frozenset({"ops"}), ("*", "ops/**"), ("dev", "base", "more", "ops")),
+        ("bob", frozenset({"admin"}), ("*", "ops/**"), ("dev", "base", "more", "ops")),
+        ("bob", None, ("*", "ops/**"), ("dev", "base", "more", "ops")),
+        ("ana", frozenset(), ("*", "ana.ipynb"), ("dev", "base", "more", "ops")),
+    ],
+)
+def test_a_user_is_shown_the_workspaces_that_are_for_the_user(user: str, groups: frozenset[str] | None, patterns: tuple[str, ...], profiles: tuple[str, ...]) -> None:
+    found = shown_to(read(SEEN), user, groups)
+
+    assert found == (patterns, profiles)
+
+
+def test_the_names_of_all_tools_are_secret_but_the_floors_the_reserved_and_those_that_are_never_redacted() -> None:
+    text = """
+    env_floor = ["PATH", "SITE"]
+    [tools.a]
+    exec = "x"
+    required_env = ["ONE", "HOME", "SITE", "AWS_REGION"]
+    optional_env = {OTHER = "TWO"}
+    enabled = false
+    [tools.b]
+    exec = "x"
+    required_env = ["THREE", "FOUR", "MCC_WORKSPACE"]
+    redact = {never = ["THREE", "FOUR"]}
+    [tools.c]
+    exec = "x"
+    optional_env = {MINE = "FOUR"}
+    """
+    assert secret_names(read(text)) == ("ONE", "AWS_REGION", "TWO", "FOUR")

@@ -61,6 +61,60 @@ def test_a_function_whose_name_is_no_tool_name_needs_one(problems, one):
 # ---- exec
 
 
+UNSET = "is not set here and nothing gives it"
+
+
+@pytest.mark.parametrize(
+    ("fields", "note"),
+    [
+        ({"exec": "echo $DB_PASWORD"}, f"exec: $DB_PASWORD {UNSET} (did you mean `DB_PASSWORD`?)"),
+        ({"exec": "cat", "transform": "jq $NOPE"}, f"transform: $NOPE {UNSET}"),
+        ({"curl": "http://h/$NOPE"}, f"curl: $NOPE {UNSET}"),
+    ],
+    ids=str,
+)
+def test_a_name_that_nothing_gives_is_told_at_declaration(one, fields, note):
+    (told,) = [item for item in one({"name": "t", **fields}).notes if "$" in item]
+    assert told.removeprefix("warning: ").startswith(f"{note}; list it in required_env")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"required_env": ["NOPE"]}, {"optional_env": ["NOPE"]}, {"env": {"NOPE": "x"}}, {"env_file": ".env"}, {"secret_files": {"NOPE": "x"}}],
+    ids=str,
+)
+def test_a_name_that_the_declaration_may_give_is_not_told_to_be_unset(one, fields):
+    assert [note for note in one({"name": "t", "exec": "echo $NOPE", **fields}).notes if "$NOPE" in note] == []
+
+
+def test_a_header_whose_quotes_keep_the_token_out_is_told(one):
+    tool = one({"name": "t", "curl": "-H 'Authorization: Bearer $DB_PASSWORD' http://h"})
+    assert tool.notes == ("warning: curl: $DB_PASSWORD stays as written in single quotes; use double quotes",)
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        ('-H "X-Id: {{ id }}" http://h', False),
+        ("-d k={{ id }} http://h", False),
+        ('-H "X-Id: {{ id }}" http://h | jq .', True),
+        ("-d {{ id }} http://h", True),
+    ],
+)
+def test_a_parameter_runs_no_command_where_no_shell_reads_the_text(one, text, warned):
+    tool = one({"name": "t", "curl": text, "params": [{"name": "id"}]})
+    assert any("a caller can run commands through `id`" in note for note in tool.notes) is warned
+
+
+@pytest.mark.parametrize("text", ["curl -sS http://h", " curl\n-d x http://h", "curl"])
+def test_the_word_curl_is_no_part_of_a_curl_text(problems, text):
+    assert problems({"name": "t", "curl": text}) == ["curl: leave out the word `curl`; write what follows it"]
+
+
+def test_an_address_may_begin_with_the_word(one):
+    assert one({"name": "t", "curl": "curl.se/x"}).kind == "curl"
+
+
 def shell(tool):
     assert isinstance(tool.body, Shell)
     return tool.body

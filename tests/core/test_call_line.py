@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcc_jupyter.core.call_line import Call, parse_call, split_arguments
+from mcc_jupyter.core.call_line import Call, parse_call, split_arguments, unexpanded
 from mcc_jupyter.core.errors import ArgumentError
 
 NAME_FIRST = "write the tool's name first: `%mcc_call NAME name=value …`"
@@ -95,6 +95,17 @@ def test_wrong_calls(line, problem):
 
 def test_a_call_does_not_show_its_arguments():
     assert repr(parse_call("t a=hunter2")) == "Call(name='t', raise_error=True, output=None, timeout=None, spill=None)"
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("{city}", True), ("$city", True), ("${city}", True), ("{nope}", True), ("$nope", True), (" {city} ", True), ("in {city}!", True), ("in $city!", True),
+        ("in {nope}", False), ("in $nope", False), ("city", False), ("", False), (5, False), (["{city}"], False), ("{}", False), ("$5", False), ("{{city}}", False),
+    ],
+)  # fmt: skip
+def test_text_that_was_meant_to_be_a_python_variable_is_noticed(value, told):
+    assert unexpanded({"a": value, "b": "x"}, {"city"}) == (["a"] if told else [])
 
 
 def test_words_that_a_shell_has_split_keep_their_quotes():

@@ -120,6 +120,26 @@ def test_a_script_is_no_yaml(body):
     assert parse_cell("b", body) == {"name": "b", "exec": body}
 
 
+SCRIPT = "for a shell script write `%%mcc_tool NAME`"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("echo hello", f"expected a tool, a list of tools, or `tools:`; {SCRIPT}"),
+        ("#!/bin/sh\necho hunter2\nls", f"expected a tool, a list of tools, or `tools:`; {SCRIPT}"),
+        ("curl -H 'A: b' x", f"expected a tool, a list of tools, or `tools:`; {SCRIPT}"),
+        ("[ -f x ] && y", f"YAML line 2, column 11: no valid YAML; look at quotes and indentation; {SCRIPT}"),
+        ("name: a: b", "YAML line 2, column 8: `: ` inside a text, or an indentation that does not fit; quote the text"),
+        ("# hi\n- any-key: a: b", "YAML line 3, column 13: `: ` inside a text, or an indentation that does not fit; quote the text"),
+    ],
+)
+def test_a_script_without_a_name_before_it_is_told_where_that_stands(body, message):
+    with pytest.raises(DeclarationError) as caught:
+        parse_cell("  ", body)
+    assert str(caught.value) == message
+
+
 # ---- %%mcc_sh
 
 

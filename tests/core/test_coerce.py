@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from mcc_jupyter.core.coerce import coerce, read_json
+from mcc_jupyter.core.coerce import coerce
 from mcc_jupyter.core.errors import ArgumentError
+from mcc_jupyter.core.plain_json import read_json
 from mcc_jupyter.core.tool import Param
 
 
@@ -73,10 +74,10 @@ def test_coercion_loses_nothing(type: str, value: object, expected: object) -> N
         ("int", "5.5", "must be an integer"), ("int", 5.5, "must be an integer"), ("int", True, "must be an integer"), ("int", "1_000", "must be an integer"),
         ("int", "0x1f", "must be an integer"), ("int", "1e3", "must be an integer"), ("int", "", "must be an integer"), ("int", "٣", "must be an integer"),
         ("int", [1], "must be an integer"), ("int", "9" * 4301, "must be an integer of at most 4,300 digits"),
-        ("int", 10**4300, "holds an integer of more than 4,300 digits"), ("any", [-(10**4300)], "holds an integer of more than 4,300 digits"),
+        ("int", 10**4300, "holds an integer of more than 4,300 digits"), ("any", [-(10**4300)], "[0] holds an integer of more than 4,300 digits"),
         ("float", "nan", "must be a number"), ("float", "inf", "must be a number"), ("float", "1_0", "must be a number"), ("float", True, "must be a number"),
         ("float", "9" * 4301, "must be a number"), ("float", [], "must be a number"),
-        ("float", float("nan"), "holds a number that is not finite"), ("any", {"a": float("inf")}, "holds a number that is not finite"),
+        ("float", float("nan"), "holds a number that is not finite; pass None instead"), ("any", {"a": [0, float("inf")]}, "[…][1] holds a number that is not finite; pass None instead"),
         ("float", 10**400, "must be a number that a float can hold"), ("float", "1e400", "must be a number that a float can hold"),
         ("float", 2**53 + 1, "must be a number with no more digits than a float keeps"), ("float", "0.12345678901234567890123", "must be a number with no more digits than a float keeps"),
         ("float", "1e-400", "must be a number with no more digits than a float keeps"),
@@ -87,8 +88,9 @@ def test_coercion_loses_nothing(type: str, value: object, expected: object) -> N
         ("list", "[" * 100_000, f"{LIST}; the text is nested too deeply"),
         ("dict", '{"a": 1, "a": 2}', f"{MAPPING}; the text has a mapping with the same key twice"),
         ("dict", '{"a": %s}' % ("9" * 4301), f"{MAPPING}; the text holds an integer of more than 4,300 digits"),
-        ("dict", [1], "must be a mapping"), ("dict", {1: 2}, "has a key that is not text"), ("list", [{1}], "holds a `set`, which is no JSON"),
-        ("str", b"secret", "holds a `bytes`, which is no JSON"), ("any", object(), "holds a `object`, which is no JSON"),
+        ("dict", [1], "must be a mapping"), ("dict", {1: 2}, "has a key that is not text"), ("list", [{1}], "[0] holds a `set`, which is no JSON; pass a list"), ("list", range(3), "holds a `range`, which is no JSON; pass a list"),
+        ("dict", {("a", 1): 2}, "has a key of several parts; join them to one text (of a table: reset_index first)"),
+        ("str", b"secret", "holds a `bytes`, which is no JSON; pass text"), ("any", object(), "holds a `object`, which is no JSON"),
     ],
     ids=label,
 )  # fmt: skip
@@ -96,7 +98,7 @@ def test_FN_09_what_would_lose_something_is_refused_without_the_value(type: str,
     with pytest.raises(ArgumentError) as caught:
         coerce(Param("x", type), value)
 
-    assert str(caught.value) == f"argument `x` {rule}"
+    assert str(caught.value) == (f"argument `x{rule.replace(' ', '` ', 1)}" if rule.startswith("[") else f"argument `x` {rule}")
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
 
@@ -268,3 +270,13 @@ def test_plain_types_need_no_library() -> None:
         "print('fastjsonschema' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "instead"),
+    [("DataFrame", '`table.to_dict("records")`'), ("Series", "`series.tolist()`"), ("Index", "`index.tolist()`"), ("NAType", "None"), ("NaTType", "None"), ("dict_keys", "a list")],
+)
+def test_what_callers_often_have_is_told_how_to_pass(kind: str, instead: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        coerce(Param("x", "any"), [1, type(kind, (), {})()])
+    assert str(caught.value) == f"argument `x[1]` holds a `{kind}`, which is no JSON; pass {instead}"

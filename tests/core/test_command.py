@@ -512,6 +512,31 @@ def test_secrets_are_what_the_layers_brought_references_and_overrides(make: Make
     }
 
 
+@pytest.mark.parametrize(
+    ("override", "secrets"),
+    [
+        ({"Zx9-topSecret_value77": 1}, {"p[0]": "1", "p[1]": "Zx9-topSecret_value77"}),
+        ({"Zx9-topSecret_value77": None}, {"p": "Zx9-topSecret_value77"}),
+        ({"a": [{"deep-key-of-many": "v", "username": "w"}]}, {"p[0]": "v", "p[1]": "w", "p[2]": "deep-key-of-many"}),
+    ],
+)
+def test_keys_of_a_hidden_mapping_are_secrets_unless_they_are_short_or_common(make: Make, override: object, secrets: dict[str, str]) -> None:
+    tool = make({"exec": "x", "params": [{"name": "p", "type": "dict", "override": override}]})
+    assert plan(tool).secrets == secrets
+
+
+@pytest.mark.parametrize("size", [524_288, 524_289])
+def test_a_secret_that_is_too_large_to_be_searched_for_makes_the_tool_unavailable(make: Make, size: int) -> None:
+    tool = make({"exec": "x", "params": [{"name": "p", "override": "é" * (size // 2) + "x" * (size % 2)}]})
+    if size == 524_288:
+        assert len(plan(tool).secrets["p"].encode()) == size
+        return
+    with pytest.raises(ToolUnavailable) as caught:
+        plan(tool)
+    assert str(caught.value) == "Tool 't' is unavailable; p is too large; output is searched for it, and 524,288 bytes are the most"
+    assert caught.value.reasons == ("invalid",)
+
+
 def test_what_redact_never_names_is_no_secret(make: Make) -> None:
     tool = make({"exec": "echo $QUOTED", "env_passthrough": ["TOKEN"], "redact": {"never": ["TOKEN", "QUOTED"]}})
     assert plan(tool).secrets == {}

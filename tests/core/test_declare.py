@@ -110,7 +110,7 @@ def test_a_file_s_env_is_given_to_the_shell(one):
     [
         ({"groups": "ops"}, "groups: expected a list of group names"),
         ({"env": {"A": True}}, "env.A: read as true or false; quote it"),
-        ({"env": ["A"]}, "env: expected a mapping"),
+        ({"env": ["A"]}, "env: expected a mapping, `{NAME: text}`"),
         ({"env_file": ""}, "env_file: expected a path"),
         ({"grups": ["admin"]}, "unknown key `grups` (did you mean `groups`?)"),
         ({"env_passthrough": ["A"]}, "unknown key `env_passthrough`; it belongs to each tool"),

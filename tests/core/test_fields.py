@@ -70,8 +70,8 @@ def test_a_value_is_text(problems, value, problem):
         ({"A\n": "v"}, f"env['A\\n']: `'A\\n'` is no variable name; {NAME}"),
         ({"A-B": "v"}, f"env.A-B: `A-B` is no variable name; {NAME}"),
         ({True: "v"}, "env: expected text as a key, not true or false; quote it"),
-        (["A=v"], "env: expected a mapping"),
-        ("A=v", "env: expected a mapping"),
+        (["A=v"], "env: expected a mapping, `{NAME: text}`"),
+        ("A=v", "env: expected a mapping, `{NAME: text}`"),
     ],
 )
 def test_names_of_variables(problems, env, problem):
@@ -271,7 +271,7 @@ def test_grants(one, field, value, grants):
     assert getattr(one(exec_tool(**{field: value})), field) == grants
 
 
-GRANTS = "expected a list of names, or a mapping CHILD: PARENT"
+GRANTS = "expected a list of names, `[NAME]`, or a mapping CHILD: PARENT"
 
 
 @pytest.mark.parametrize(

@@ -100,14 +100,31 @@ def test_an_outcome_that_failed_has_no_json() -> None:
     assert str(caught.value) == "Tool 't' failed with exit code 3"
 
 
+CUT = (
+    "Tool 't': its output is longer than limits.output_mb and is not whole; raise the limit, "
+    "or write all of it to a file by `mcc.call(…, spill=FILE)`"
+)
+
+
 def test_output_that_was_cut_is_not_parsed_even_where_what_is_left_would_be_json() -> None:
     outcome = Outcome("t", ok=True, value="[1]", cut=True)
     with pytest.raises(ToolFailed) as caught:
         outcome.json()
-    assert str(caught.value) == (
-        "Tool 't': its output was longer than limits.output_mb and is not whole; raise the limit"
-    )
+    assert str(caught.value) == CUT
     assert caught.value.outcome is outcome
+
+
+def test_a_value_of_which_the_middle_is_gone_is_not_given_as_a_whole_one() -> None:
+    outcome = Outcome("t", ok=True, value="head\n[… 1 bytes omitted …]\ntail", cut=True)
+    with pytest.raises(ToolFailed) as caught:
+        outcome.whole()
+    assert str(caught.value) == CUT
+    assert caught.value.outcome is outcome
+    assert repr(outcome) == "<Outcome t: ok, cut>"
+    assert Outcome("t", ok=True, value="all").whole() == "all"
+    assert Outcome("t", ok=True, value=[1], returned=True, cut=True).whole() == [1]
+    with pytest.raises(ToolFailed, match="Tool 't' was interrupted"):
+        Outcome("t", ok=False, failure="was interrupted").whole()
 
 
 def test_a_value_that_was_returned_is_whole_although_the_prints_beside_it_were_cut() -> None:

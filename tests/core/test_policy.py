@@ -60,6 +60,7 @@ def run(
     session: Mapping[str, str] | None = None,
     floor: tuple[str, ...] = DEFAULT_FLOOR,
     groups: frozenset[str] | None = None,
+    kernel: bool = True,
     **given: object,
 ) -> Resolution:
     files: tuple[dotenv.Dotenv | dotenv.Unreadable, ...] = ()
@@ -67,7 +68,7 @@ def run(
         given["env_files"] = (EnvFile(".env", "/w/.env"),)
         files = (dotenv.parse(env_file, path=".env"),)
     context = None if session is None else Context(variables=session)
-    return resolve(make(parent, **given), parent=parent, floor=floor, files=files, context=context, groups=groups)  # fmt: skip
+    return resolve(make(parent, **given), parent=parent, floor=floor, files=files, context=context, groups=groups, kernel=kernel)  # fmt: skip
 
 
 def why(resolution: Resolution, name: str) -> str:
@@ -375,6 +376,7 @@ def test_a_missing_renamed_name_is_shown_with_its_parent() -> None:
     assert resolution.notice == "Tool 't' is unavailable; missing required environment: CHILD (from PARENT), B"
 
 
+PUT_IT = "only a template of `mcc-jupyter launch` resolves a reference; put it there and write"
 SET_IT = "set it before the kernel starts or with %env, or give"
 
 
@@ -391,11 +393,26 @@ SET_IT = "set it before the kernel starts or with %env, or give"
         ({}, {"required_env": ["A"], "env": {"A": "${X} ${Y}"}}, "A: set X, Y before the kernel starts or with %env, and declare the tool again"),
         ({}, {"required_env": ["MCC_CTX_ROLE"]}, "MCC_CTX_ROLE: only the session gives it; see %mcc_session"),
         ({"PW": "vault:x"}, {"required_env": ["PW"]}, "PW: nothing resolved this reference; start the kernel by `mcc-jupyter launch`"),
+        ({"PW": "vault:x"}, {"env": {"A": "$PW"}}, "A: nothing resolved this reference; start the kernel by `mcc-jupyter launch`"),
+        ({}, {"env": {"A": "op://a/b/c"}}, f"A: {PUT_IT} `required_env: [A]` here"),
+        ({}, {"env_file": "A=op://a/b/c\n"}, f"A: {PUT_IT} `required_env: [A]` here"),
     ],
 )  # fmt: skip
 def test_what_a_tool_lacks_is_told_with_what_to_do(parent: dict[str, str], given: dict[str, object], note: str) -> None:
     for _ in range(2):
         assert run(parent, **given).notes == (note,)
+
+
+@pytest.mark.parametrize(
+    ("parent", "given", "note"),
+    [
+        ({}, {"required_env": ["A_KEY"]}, "A_KEY: set it in the environment, or give it in an env_file"),
+        ({}, {"required_env": ["A"], "env": {"A": "$X"}}, "A: set X in the environment, and declare the tool again"),
+        ({"PW": "vault:x"}, {"required_env": ["PW"]}, "PW: nothing resolved this reference; start this command by `mcc-jupyter launch`"),
+    ],
+)
+def test_where_there_is_no_kernel_none_is_spoken_of(parent: dict[str, str], given: dict[str, object], note: str) -> None:
+    assert run(parent, kernel=False, **given).notes == (note,)
 
 
 def test_a_tool_that_lacks_nothing_is_told_nothing() -> None:

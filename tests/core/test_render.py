@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from mcc_jupyter.core.render import ROWS, visible
+from mcc_jupyter.core.render import ROWS, _note, visible
 from mcc_jupyter.core.report import Matrix, MatrixRow, Report, Row, Shadow, State
 
 
@@ -377,5 +377,10 @@ def test_the_parameters_are_shown_to_people() -> None:
 def test_a_warning_has_a_mark_and_a_ground_and_other_notes_have_none() -> None:
     html = brief(*FLOOR, notes=("warning: a caller can run commands through `x`", "just a note")).html()
 
-    assert "⚠ warning</span> a caller can run commands through `x`</li>" in html
+    assert "⚠ warning</span> a caller can run commands through <code>x</code></li>" in html
     assert "<li>just a note</li>" in html
+
+
+def test_what_stands_between_backticks_is_code_in_HTML() -> None:
+    assert _note("write `{{ x | quote }}` & go") == "write <code>{{ x | quote }}</code> &amp; go"
+    assert _note("one ` alone") == "one ` alone"

@@ -97,7 +97,7 @@ def test_what_escapes_change_is_found(spelled: str) -> None:
     assert told(content(code("", stream(f"x {spelled}"))), [("ODD", "a&b<c\"d'e\\\\f")]) == ["cell 1, output 1: holds ODD"]
 
 
-@pytest.mark.parametrize(("text", "is_found"), [("correct horse battery staple", True), ("correct ho\n  rse battery staple", True), ("correct  horse battery staple", False)])
+@pytest.mark.parametrize(("text", "is_found"), [("correct horse battery staple", True), ("correct ho\n  rse battery staple", True), ("correct  horse battery staple", True), ("['correct '\n 'horse battery staple']", True), ("correct\x1b[1m horse'\n\x1b[0m  ' battery staple", True), ("correct horsebattery staple", False)])
 def test_a_value_with_blanks_in_it_is_found(text: str, is_found: bool) -> None:
     assert bool(told(content(code("", stream(f"a {text} b"))), [("WORDS", "correct horse battery staple")])) is is_found
 
@@ -151,6 +151,28 @@ def test_a_number_alone_is_reason_enough() -> None:
 
     assert checked.findings == (Finding(Where("output", 1, 1), "PIN", redacted=True),)
     assert checked.content["cells"][0]["outputs"][0]["data"]["application/json"] == {"a": 1, "pin": "[redacted:PIN]"}
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        code("", {"output_type": VALUE, "text": "x"}),
+        code("", {"output_type": "stream", "name": VALUE, "text": "x"}),
+        code("", {**display(), "metadata": {VALUE: {}}}),
+        code("", {**display(), VALUE: 1}),
+        code("", display(**{VALUE: "x"})),
+        {**code(""), "id": VALUE},
+        {**code(""), VALUE: 1},
+    ],
+    ids=["output_type", "name", "metadata", "key of an output", "MIME type", "id", "key of a cell"],
+)
+def test_what_a_notebook_has_for_its_own_sake_is_searched_too(cell: dict[str, Any]) -> None:
+    data = content(cell)
+    findings = Checker(SECRETS).check(data, clean=True)
+
+    assert [finding.name for finding in findings.findings] == ["API_TOKEN"]
+    assert (VALUE in json.dumps(findings.content)) is not bool(findings.redacted)
+    assert bool(findings.redacted) is bool(cell["outputs"])
 
 
 def test_keys_that_become_the_same_all_stay() -> None:

@@ -68,6 +68,13 @@ def told(document: str, scanner: Scanner = KNOWN) -> list[str]:
         pytest.param(notebook(code("", error(f"\x1b[31m{GITHUB[:9]}\x1b[1;32m{GITHUB[9:]}\x1b[0m"))), ["cell 1, output 1: looks like a GitHub token"], id="colours"),
         pytest.param(notebook(code("", display(application_json={"a": [{"b": VALUE}]}))), ["cell 1, output 1: holds API_TOKEN"], id="json"),
         pytest.param(notebook(code("", display(application_json={VALUE: 1}))), ["cell 1, output 1: holds API_TOKEN"], id="json key"),
+        pytest.param(notebook(code("", {**display(), "metadata": {VALUE: {}}})), ["cell 1, output 1: holds API_TOKEN"], id="key of an output's metadata"),
+        pytest.param(notebook(code("", display(**{VALUE: "x"}))), ["cell 1, output 1: holds API_TOKEN"], id="MIME type"),
+        pytest.param(notebook(code("", {**display(), VALUE: 1})), ["cell 1, output 1: holds API_TOKEN"], id="key of an output"),
+        pytest.param(notebook(code("", {"output_type": VALUE, "text": "x"})), ["cell 1, output 1: holds API_TOKEN"], id="output_type"),
+        pytest.param(notebook(code("", {"output_type": "stream", "name": VALUE, "text": "x"})), ["cell 1, output 1: holds API_TOKEN"], id="name of a stream"),
+        pytest.param(notebook({**code(""), "id": VALUE}), ["cell 1, metadata: holds API_TOKEN"], id="id of a cell"),
+        pytest.param(notebook({**code(""), VALUE: 1}), ["cell 1, metadata: holds API_TOKEN"], id="key of a cell"),
         pytest.param(notebook(code("", stream(list(PEM.splitlines(keepends=True))))), ["cell 1, output 1: looks like a private key"], id="key over lines"),
         pytest.param(notebook(code("", stream(base64.b64encode(f"user:{VALUE}".encode()).decode()))), ["cell 1, output 1: holds API_TOKEN"], id="base64"),
         pytest.param(notebook(markdown("", attachments={"a.txt": {"text/plain": VALUE}})), ["cell 1, attachment: holds API_TOKEN"], id="attachment"),
@@ -344,3 +351,21 @@ def test_of_an_env_file_every_value_is_secret_with_its_variables_filled_in() -> 
     assert env_file_secrets(content.entries, {"HOME": "/home/ana"}) == [
         ("A", "one-value"), ("B", "one-value-/home/ana-default-"), ("A", "another-value"), ("C", "eu-north-1-1"),
     ]  # fmt: skip
+
+
+def test_keys_that_become_the_same_all_stay_in_the_file() -> None:
+    scanner = Scanner([("A", "first-value-1"), ("A", "other-value-2"), ("A", "third-value-3")])
+    document = notebook(code("", {**display(application_json={"first-value-1": 1, "[redacted:A]#2": 2, "other-value-2": 3, "b": {"first-value-1": 4}}), "metadata": {"third-value-3": 5, "x third-value-3": 6, "other-value-2": 7}}))
+
+    output = json.loads(scanner.clean_notebook(document).text)["cells"][0]["outputs"][0]
+    assert output["data"]["application/json"] == {"[redacted:A]": 1, "[redacted:A]#2": 2, "[redacted:A]#3": 3, "b": {"[redacted:A]": 4}}
+    assert output["metadata"] == {"[redacted:A]": 5, "x [redacted:A]": 6, "[redacted:A]#2": 7}
+
+
+@pytest.mark.parametrize("output", [{"output_type": VALUE, "text": "x"}, {"output_type": "stream", "name": VALUE, "text": "x"}, {**display(), "metadata": {VALUE: VALUE}}, display(**{VALUE: VALUE})])
+def test_what_an_output_has_for_the_notebooks_sake_is_cleaned_too(output: dict[str, object]) -> None:
+    document = notebook(code("", output))
+    cleaned = KNOWN.clean_notebook(document)
+
+    assert cleaned.text == document.replace(VALUE, "[redacted:API_TOKEN]")
+    assert KNOWN.notebook(cleaned.text) == []

@@ -202,6 +202,7 @@ def test_FN_23_params_that_do_not_fit_the_function_are_errors(params: tuple[Para
 
 def test_FN_23_extra_arguments_are_refused_unless_declared() -> None:
     tool = complete(function(Param("extra", "int", given=frozenset({"name", "type"}))), described(item("a"), varkw=True))
+    assert tool.notes == ("n",)
 
     assert [param.name for param in tool.params] == ["a", "extra"]
     assert tool.params[1].schema == {"type": "integer"}
@@ -230,3 +231,9 @@ def test_a_declared_context_gives_way_to_the_session() -> None:
 
 def test_a_schema_that_is_none_is_anything() -> None:
     assert complete(function(), described(item("a", schema=None))).params[0].schema == {}
+
+
+def test_that_a_call_cannot_give_any_keyword_is_told_where_no_more_are_listed() -> None:
+    note = "the function takes any keyword, and a call gives only what is declared; list more in `params`"
+    assert complete(function(), described(item("a"), varkw=True)).notes == ("n", note)
+    assert complete(function(Param("a")), described(item("a"), varkw=True)).notes == ("n", note)

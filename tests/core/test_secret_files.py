@@ -87,6 +87,17 @@ def test_the_note_of_a_missing_reference_says_what_to_do(make: Make) -> None:
     assert (row.name, row.source, row.state.value) == ("KUBECONFIG (from KUBE_TXT)", "secret", "missing")
 
 
+def test_a_reference_that_stands_in_the_declaration_is_told_where_it_belongs(make: Make) -> None:
+    (note,) = resolved(make({"KUBECONFIG": "op://a/b/c"})).notes
+    assert note == (
+        "KUBECONFIG: only a template of `mcc-jupyter launch` resolves a reference; "
+        "put it there and write `secret_files: {KUBECONFIG: $KUBECONFIG}` here"
+    )
+    assert resolved(make({"KUBECONFIG": "$STORED"})).notes == (
+        "KUBECONFIG: nothing resolved this reference; start the kernel by `mcc-jupyter launch`",
+    )
+
+
 def test_the_session_keeps_its_names_and_a_function_its_path(one: Callable[..., Tool], make: Make) -> None:
     tool = make({"MCC_CTX_USER": "x" * 20})
     assert (request(tool).files, list(resolved(tool).refused)) == ({}, ["MCC_CTX_USER"])
@@ -106,6 +117,7 @@ def test_both_the_session_and_a_secret_may_be_private_files(make: Make) -> None:
     [
         ({"A-B": "x"}, "secret_files.A-B: `A-B` is no variable name; use letters, digits and `_`, and no digit first"),
         ({"A": ""}, "secret_files.A: expected the file's text"),
+        ({"A": "x" * 524_289}, "secret_files.A: the text is too large; output is searched for it, and 524,288 bytes are the most"),
         ({"A": 5}, "secret_files.A: expected the file's text"),
         ({"A": ["/x"]}, "secret_files.A: expected the file's text; a path goes into `env`"),
         ("x", "secret_files: expected a mapping"),

@@ -14,6 +14,7 @@ import subprocess
 import textwrap
 import xml.sax.saxutils
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote, quote_plus, urlencode
 from xml.etree import ElementTree as ET
 
@@ -298,12 +299,13 @@ def test_the_long_texts_of_a_json_document_are_secrets_and_its_keys_and_common_v
     assert redactor.text(ordinary) == ordinary
 
 
-@pytest.mark.parametrize("indent", [None, 2, 4])
-def test_the_document_itself_is_one_mark_and_in_another_layout_its_secrets_are(indent: int | None) -> None:
-    value = json.dumps(ACCOUNT, indent=2)
-    shown = Redactor({"V": value}).text(json.dumps(ACCOUNT, indent=indent))
+@pytest.mark.parametrize(
+    ("layout", "is_one"), [({"indent": 2}, True), ({"indent": 4}, True), ({}, True), ({"separators": (",", ":")}, False)], ids=["the same", "wider", "one line", "compact"]
+)
+def test_the_document_itself_is_one_mark_and_in_another_layout_its_secrets_are(layout: dict[str, Any], is_one: bool) -> None:
+    shown = Redactor({"V": json.dumps(ACCOUNT, indent=2)}).text(json.dumps(ACCOUNT, **layout))
     assert visible(PEM.encode(), shown.encode()) <= 6
-    assert (shown == "[redacted:V]") is (indent != None)  # noqa: E711 - an indent of 4 differs in what is not compared
+    assert (shown == "[redacted:V]") is is_one
     assert "hunter2" not in shown
 
 
@@ -338,3 +340,44 @@ ORDINARY = [
 @pytest.mark.parametrize(("value", "ordinary"), [row[1:] for row in ORDINARY], ids=[row[0] for row in ORDINARY])
 def test_what_ordinary_text_holds_is_no_secret(value: str, ordinary: bool) -> None:
     assert is_ordinary(value) is ordinary
+
+
+# Long values
+
+
+@pytest.mark.parametrize("value", ["".join(chr(33 + (n * n * 7 + n * 3) % 94) for n in range(30_000)), "\n".join(f"line {n} of the text & {n * n:x}'s <end>" for n in range(900))], ids=["one line", "lines"])
+def test_a_long_value_is_found_in_the_usual_encodings(value: str) -> None:
+    redactor = Redactor({"V": value})
+    data = value.encode()
+    for printed in (
+        value,
+        base64.b64encode(b"u:" + data).decode(),
+        base64.urlsafe_b64encode(data).decode(),
+        base64.encodebytes(data).decode(),
+        data.hex(),
+        data.hex(" ").upper(),
+        quote(value),
+        quote(value, safe=""),
+        quote_plus(value),
+        json.dumps(value),
+        json.dumps(value, ensure_ascii=False),
+        repr(value),
+        shlex.quote(value),
+        html.escape(value),
+    ):
+        shown = redactor.text(printed)
+        assert shown.count("[redacted:V]") == 1
+        assert len(shown) < 32
+
+
+def test_the_texts_of_a_long_document_are_found_as_they_are_and_as_json_has_them() -> None:
+    texts = [f'secret "{number:04}" of many \u00e9' for number in range(900)]
+    redactor = Redactor({"V": json.dumps(texts)})
+    for text in (texts[7], json.dumps(texts[7]), json.dumps(texts[7], ensure_ascii=False)):
+        assert "0007" not in redactor.text(f"<{text}>")
+
+
+def test_the_spellings_of_a_long_value_grow_with_its_length() -> None:
+    made = ["".join(chr(97 + (n * n * 7 + n * 3 + n // 977) % 26) for n in range(size)) for size in (20_000, 80_000)]
+    sizes = [sum(map(len, spellings(value))) for value in made]
+    assert sizes[1] < 4.2 * sizes[0]

@@ -8,6 +8,7 @@ FULL = Standing(
     file="mcc.toml",
     workspace="ops/<nb>.ipynb",
     profiles=("base", "dev"),
+    others=("ops", "small"),
     tools=(
         Granted("linear", "linear", "available", ("LINEAR_API_KEY", "TEAM (optional)"), ("linear",), exposed=True),
         Granted("off", "exec", "disabled"),
@@ -26,7 +27,7 @@ FULL = Standing(
 TEXT = """\
 policy file: mcc.toml
 workspace: ops/<nb>.ipynb
-profiles: base, dev
+profiles: base, dev; others: ops, small
 cells may ask for: AWS_*; never AWS_SECRET*
 exposed to the workspace: LINEAR_API_KEY
 skills: caveman
@@ -78,14 +79,6 @@ def test_json_is_complete() -> None:
         "name": "linear", "type": "linear", "state": "available", "names": ["LINEAR_API_KEY", "TEAM (optional)"], "skills": ["linear"], "exposed": True,
     }  # fmt: skip
     assert (document["schema"], document["version"], document["file"]) == ("mcc.policy", 1, "mcc.toml")
+    assert (document["profiles"], document["other_profiles"]) == (["base", "dev"], ["ops", "small"])
     assert (document["grants"], document["dropped"]) == ({"allow": ["AWS_*"], "deny": ["AWS_SECRET*"]}, ["query"])
     assert Standing(None).json()["workspace"] is None
-
-
-def test_other_processes_are_told_the_authority_and_no_tool() -> None:
-    assert FULL.brief() == {
-        "label": "mcc.toml", "workspace": FULL.workspace, "profiles": list(FULL.profiles), "allow": ["AWS_*"], "deny": ["AWS_SECRET*"],
-        "exposed": list(FULL.exposed), "problems": list(FULL.problems), "notes": list(FULL.notes),
-    }  # fmt: skip
-    assert Standing(None).brief() is None
-    assert Standing("mcc.toml").brief()["workspace"] is None  # type: ignore[index]

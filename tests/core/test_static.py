@@ -231,7 +231,7 @@ def test_a_cell_magic_that_is_called_is_read() -> None:
         ("%%mcc_sh\n" + "a" * 1_000_001, "cell 1: is longer than 1000000 characters and is not read"),
         ("%%mcc_tool t\nname: x", "cell 1: the body is YAML; leave the first line at `%%mcc_tool`, without a name and options"),
         ("%%mcc_tool\nname: !!python/object/apply:os.system [x]", "cell 1: YAML line 2, column 7: a tag `!…` is not allowed; quote a text that begins with `!`"),
-        ("%%mcc_tool\n" + "[" * 100_000, "cell 1: YAML line 2, column 1001: lists and mappings stand too deep inside each other, or an alias holds itself"),
+        ("%%mcc_tool\n" + "[" * 100_000, "cell 1: YAML line 2, column 1001: lists and mappings stand too deep inside each other, or an alias holds itself; for a shell script write `%%mcc_tool NAME`"),
         ("%%mcc_sh word\necho", "cell 1: takes options only; the commands stand in the cell"),
     ],
 )  # fmt: skip
@@ -259,7 +259,7 @@ def test_a_value_that_is_nested_too_deep_is_a_problem(monkeypatch: pytest.Monkey
 def test_a_mistake_where_an_error_is_expected_is_excused() -> None:
     found = reader(code("%%mcc_tool\n[", "raises-exception"), code("@tool(groups=X)\ndef f(): ...", "raises-exception", "x"), code("x", "other"))
 
-    assert [str(problem) for problem in found.excused] == ["cell 1: YAML line 3, column 1: no valid YAML; look at quotes and indentation"]
+    assert [str(problem) for problem in found.excused] == ["cell 1: YAML line 3, column 1: no valid YAML; look at quotes and indentation; for a shell script write `%%mcc_tool NAME`"]
     assert [str(problem) for problem in found.problems] == [f"cell 2, line 1: @tool f: groups: {LITERAL}"]
     assert found.expected == {"cell 1", "cell 2"}
 

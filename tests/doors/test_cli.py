@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -193,7 +194,7 @@ def test_what_a_tool_prints_is_redacted_and_notes_go_to_stderr(terminal: Termina
         (["call", "tools.yaml", "gret"], 3, "tools.yaml declares no tool 'gret' (did you mean `greet`?); its tools: greet, linear, failing, slow, many, token, parse\n"),
         (["call", "tools.yaml", "linear"], 4, "Tool 'linear' is unavailable; missing required environment: LINEAR_API_KEY\n"),
         (["call", "tools.yaml", "failing"], 5, "Tool 'failing' failed with exit code 3\n"),
-        (["call", "tools.yaml", "slow", "--timeout", "0.3"], 5, "Tool 'slow' was stopped at its time limit (limits.timeout)\n"),
+        (["call", "tools.yaml", "slow", "--timeout", "0.3"], 5, "Tool 'slow' was stopped at its time limit, 0.3 s (of this call)\n"),
     ],
 )
 def test_an_error_is_told_on_stderr_and_by_the_exit_status(here: Callable[..., Ran], arguments: list[str], status: int, err: str) -> None:
@@ -244,6 +245,18 @@ def test_a_wrong_command_line_shows_the_usage(here: Callable[..., Ran], argument
 
     assert (status, out) == (2, "")
     assert err.startswith("usage: mcc-jupyter ")
+
+
+def test_a_call_without_a_tool_says_where_their_names_are(here: Callable[..., Ran]) -> None:
+    status, _, err = here("call", "tools.yaml")
+    assert status == 2
+    assert err.endswith("\nmcc-jupyter call: error: the following arguments are required: TOOL; `mcc-jupyter tools FILE` lists them\n")
+
+
+def test_a_report_in_a_terminal_speaks_of_no_kernel(here: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text("{name: t, exec: x, required_env: [NOT_THERE_KEY]}\n")
+    out = here("report", "one.yaml", "t")[1]
+    assert "NOT_THERE_KEY: set it in the environment, or give it in an env_file" in out
 
 
 def test_help_and_version(here: Callable[..., Ran]) -> None:
@@ -401,10 +414,48 @@ def test_a_reader_that_has_seen_enough_is_no_error(terminal: Terminal, arguments
     assert ran.stderr == "status 0\n"
 
 
+ALL = "".join(f"{n}\n" for n in range(1, 200_001))
+
+
+def test_where_no_terminal_reads_it_all_of_the_output_comes_out(terminal: Terminal) -> None:
+    ran = terminal("call", "tools.yaml", "many")
+    assert ran.stdout == ALL
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_at_a_terminal_much_output_is_shown_without_its_middle_and_a_line_says_how_to_have_it(terminal: Terminal) -> None:
+    ours, theirs = os.openpty()
+    ran = subprocess.Popen([sys.executable, "-m", "mcc_jupyter", "call", "tools.yaml", "many"], stdout=theirs, stderr=subprocess.PIPE, text=True, env=terminal.environment, cwd=terminal.folder)
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # the other end is closed
+        while chunk := os.read(ours, 65536):
+            shown += chunk
+    os.close(ours)
+    _, err = ran.communicate()
+
+    assert len(shown) < 120_000
+    assert re.search(rb"\n\[\xe2\x80\xa6 \d+ bytes omitted \xe2\x80\xa6\]\r\n", shown)
+    assert shown.endswith(b"\n200000\r\n")
+    assert err == (
+        "note: stdout is longer than limits.output_mb (1 MiB) and kept without its middle; raise the limit, or write all of it to a file: "
+        "`--spill FILE` with %mcc_call and mcc-jupyter call, `spill=` with mcc.call\n"
+    )
+
+
+def test_output_that_cannot_be_written_is_an_error_in_one_line(terminal: Terminal) -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("only Linux has /dev/full")
+    command = [sys.executable, "-m", "mcc_jupyter", "call", "tools.yaml", "many"]
+    with open("/dev/full", "wb") as full:
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=terminal.environment, cwd=terminal.folder)
+    assert (ran.returncode, ran.stderr) == (1, "mcc-jupyter: the output cannot be written: No space left on device\n")
+
+
 def test_all_of_the_output_goes_to_a_file_where_one_is_named(terminal: Terminal) -> None:
     ran = terminal("call", "tools.yaml", "many", "--spill", "all.log")
     written = (terminal.folder / "all.log").read_text()
-    assert written == "".join(f"{n}\n" for n in range(1, 200_001))
+    assert written == ran.stdout == ALL
     assert ran.stderr == f"note: all of stdout is in `all.log` ({len(written):,} bytes)\n"
     again = terminal("call", "tools.yaml", "many", "--spill", "all.log")
     assert again.stderr == "Tool 'many': spill: `all.log` exists already; give another name or remove it\n"

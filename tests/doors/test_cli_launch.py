@@ -288,3 +288,10 @@ def test_the_real_password_store_without_its_key_starts_nothing(launch: Terminal
     message = "mcc-jupyter launch: T: KEY: the password-store has no such entry; correct the reference\n"
     assert launch("--env-file", "T", "--", "touch", "started") == (1, "", message)
     assert not (launch.folder / "started").exists()
+
+
+@pytest.mark.parametrize("words", [("sh", "-c", "echo hi"), ("--env-file", "T", "jupyter", "lab", "--port=1"), ("--env-file=T", "sh"), ("--provider", "op"), ()])
+def test_a_command_that_does_not_stand_behind_two_dashes_is_told_so(launch: Terminal, words: tuple[str, ...]) -> None:
+    status, out, err = launch(*words)
+    assert (status, out) == (2, "")
+    assert err.endswith("\nmcc-jupyter launch: error: write what to start behind --, such as: mcc-jupyter launch -- jupyter lab\n")

@@ -43,6 +43,9 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[
     return status, out.splitlines(), err.splitlines()
 
 
+FORMATS = "note: looks for keys of well-known formats only; --env-file and --parent name values to look for"
+
+
 def test_scan_tells_a_line_for_each_finding_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
 
@@ -52,14 +55,14 @@ def test_scan_tells_a_line_for_each_finding_by_name(capsys: pytest.CaptureFixtur
         ["note: PIN is too short or too common to be looked for"],
     )
     assert run(capsys, "scan", "notes.txt", "--parent") == (1, ["notes.txt: line 2: holds SOME_TOKEN"], [])
-    assert run(capsys, "scan", "nb.ipynb", "notes.txt") == (1, ["nb.ipynb: cell 2, line 1: looks like a GitHub token"], [])
+    assert run(capsys, "scan", "nb.ipynb", "notes.txt") == (1, ["nb.ipynb: cell 2, line 1: looks like a GitHub token"], [FORMATS])
     assert before == {path.name: path.read_bytes() for path in Path().iterdir()}
 
 
 def test_scan_succeeds_where_nothing_is_found(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, "scan", "clean.txt", "notes.txt") == (0, [], [])
-    assert run(capsys, "scan", "nb.ipynb", "--ignore", "github-*") == (0, [], [])
-    assert run(capsys, "scan", "clean.txt", "--json") == (0, ["[]"], [])
+    assert run(capsys, "scan", "clean.txt", "notes.txt") == (0, [], [FORMATS])
+    assert run(capsys, "scan", "nb.ipynb", "--ignore", "github-*") == (0, [], [FORMATS])
+    assert run(capsys, "scan", "clean.txt", "--json") == (0, ["[]"], [FORMATS])
 
 
 def test_findings_are_json_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,7 +102,7 @@ def test_a_name_that_is_no_text_can_be_told(folder: Path) -> None:
     command = [sys.executable, "-m", "mcc_jupyter", "scan", b"caf\xe9.txt"]
     ran = subprocess.run(command, capture_output=True, env={"PYTHONPATH": str(REPOSITORY), "PYTHONIOENCODING": "utf-8:strict"}, cwd=folder)
 
-    assert (ran.returncode, ran.stdout, ran.stderr) == (1, b"caf\\udce9.txt: line 1: looks like a GitHub token\n", b"")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (1, b"caf\\udce9.txt: line 1: looks like a GitHub token\n", f"{FORMATS}\n".encode())
 
 
 def test_one_bad_file_stops_no_other_and_the_status_is_its_own(capsys: pytest.CaptureFixture[str]) -> None:

@@ -88,6 +88,11 @@ def test_the_environment_is_printed_with_marks_and_what_is_no_secret_stays(kerne
         "display(HTML(f'<b>{token}</b>'))",
         "display(JSON({'a': (token, 1)}))",
         "display({'text/plain': 'a', 'application/json': {'b': (token,)}}, raw=True, metadata={'application/json': {'c': token}})",
+        "from IPython.display import Image\ndisplay(Image(data=b'\\x89PNG', format='png', alt=token))",
+        "display('a', metadata={'text/plain': {'b': [token]}, token: 1})",
+        "display({'text/plain': 'a', f'text/{token}': 'b'}, raw=True)",
+        "display('a', display_id=token)",
+        "get_ipython().display_pub.publish({'text/plain': 'a'}, transient={'other': token})",
         "display({'image/svg+xml': f'<svg>{token}</svg>', 'text/plain': 'a'}, raw=True)",
         "get_ipython().set_next_input(token)",
         "from IPython.core import page\npage.page(token)",
@@ -113,6 +118,25 @@ def test_a_value_that_the_front_end_asks_for_is_searched_too(kernel: Kernel) -> 
     reply = kernel.client.get_shell_msg(timeout=30)
     assert reply["parent_header"]["msg_id"] == asked
     assert reply["content"]["user_expressions"]["a"]["data"]["text/plain"] == f"'{SHOWN}'"
+
+
+def test_a_display_whose_id_is_a_secret_is_updated_all_the_same(kernel: Kernel) -> None:
+    ran = _clean(kernel.run("display('a', display_id=token); update_display('b', display_id=token)"))
+
+    ids = [content["transient"]["display_id"] for _, kind, content in ran.messages if kind in ("display_data", "update_display_data")]
+    assert ids == [SHOWN, SHOWN]
+
+
+@pytest.mark.parametrize("jedi", [True, False])
+def test_completions_that_hold_a_secret_are_left_out(kernel: Kernel, jedi: bool) -> None:
+    kernel.fine(f"table = {{token: 1, 'other': 2}}\nget_ipython().Completer.use_jedi = {jedi}")
+    kernel.client.complete("table['", 7)
+    reply = kernel.client.get_shell_msg(timeout=30)["content"]
+
+    assert reply["status"] == "ok"
+    assert any("other" in match for match in reply["matches"])
+    assert MARK not in json.dumps(reply)
+    assert SHOWN not in json.dumps(reply["matches"])
 
 
 def test_a_secret_in_two_prints_is_one_mark_also_with_a_pause_between_them(kernel: Kernel) -> None:
@@ -329,9 +353,9 @@ def test_a_wrong_setting_is_a_loud_error(tmp_path: Path) -> None:
     assert "PolicyError: c.MccMagics.guard must be True or False\n" in _shell(tmp_path, "1", guard="on")
 
 
-@pytest.mark.parametrize("line", ["%mcc_guard maybe", "%mcc_guard on off"])
+@pytest.mark.parametrize("line", ["%mcc_guard maybe", "%mcc_guard on off", "%mcc_guard on --never"])
 def test_a_wrong_line_says_what_to_write(tmp_path: Path, line: str) -> None:
-    assert "ArgumentError: %mcc_guard: write `%mcc_guard on | off | status`; `%mcc_guard?` shows the help\n" in _shell(tmp_path, line)
+    assert "ArgumentError: %mcc_guard: write `%mcc_guard on [--never NAME…] | off | status`; `%mcc_guard?` shows the help\n" in _shell(tmp_path, line)
 
 
 # ---- what it knows
@@ -360,6 +384,21 @@ def test_a_value_that_is_shown_anyway_is_no_secret_but_for_a_credentials_name() 
     parent = {"HOME": "/home/ada", "WORK_ROOT": "/home/ada", "DB_PASSWORD": "/home/ada"}
 
     assert list(secret_values(parent, ("HOME",))) == [("DB_PASSWORD", "/home/ada")]
+
+
+def test_that_holds_for_what_tools_were_declared_with_as_well() -> None:
+    parent = {"HOME": "/home/ada", "WORK_ROOT": "/home/ada"}
+    learned = [("WORK_ROOT", "/home/ada"), ("OTHER", "of an env file")]
+
+    assert list(guards.secret_values(parent, ("HOME",), learned)) == [("OTHER", "of an env file")]
+
+
+def test_names_may_be_exempt_from_the_search_and_from_then_on_no_others(tmp_path: Path) -> None:
+    text = _shell(tmp_path, "%mcc_guard on --never GITHUB_TOKEN\nprint(token)\n---\n%mcc_guard status\n---\n%mcc_guard on --never OTHER\nprint(token)")
+
+    assert text.splitlines()[1] == MARK
+    assert "Not searched for, as you said: GITHUB_TOKEN." in text
+    assert text.splitlines()[-1] == SHOWN
 
 
 def test_of_many_values_that_a_variable_had_the_last_are_known() -> None:

@@ -385,9 +385,9 @@ def test_a_name_and_every_option_on_the_line(notebook: Notebook, tmp_path: Path)
         ("%mcc_call t a=1 --timout 3", ArgumentError, "unknown option `--timout` (did you mean `--timeout`?)\nargument 2: expected NAME=VALUE; quote a value that holds blanks"),
         ("%mcc_call t -o 5", ArgumentError, "-o: expected the name of a variable"),
         ("%mcc_call t a='x", ArgumentError, "a quote is not closed; quote a value that holds one as a whole"),
-        ("%mcc_tools rm", ArgumentError, "%mcc_tools: write `%mcc_tools [rm NAME]`; `%mcc_tools?` shows the help"),
-        ("%mcc_tools remove t", ArgumentError, "%mcc_tools: write `%mcc_tools [rm NAME]`; `%mcc_tools?` shows the help"),
-        ("%mcc_tools --all", ArgumentError, "%mcc_tools: write `%mcc_tools [rm NAME]`; `%mcc_tools?` shows the help"),
+        ("%mcc_tools rm", ArgumentError, "%mcc_tools: write `%mcc_tools [rm NAME…]`; `%mcc_tools?` shows the help"),
+        ("%mcc_tools remove t", ArgumentError, "%mcc_tools: write `%mcc_tools [rm NAME…]`; `%mcc_tools?` shows the help"),
+        ("%mcc_tools --all", ArgumentError, "%mcc_tools: write `%mcc_tools [rm NAME…]`; `%mcc_tools?` shows the help"),
         ("%mcc_env t u", ArgumentError, "%mcc_env: write `%mcc_env [TOOL] [--all]`; `%mcc_env?` shows the help"),
         ("%mcc_env --all", ArgumentError, "%mcc_env: write `%mcc_env [TOOL] [--all]`; `%mcc_env?` shows the help"),
         ("%mcc_env t --al", ArgumentError, "%mcc_env: write `%mcc_env [TOOL] [--all]`; `%mcc_env?` shows the help"),
@@ -399,7 +399,7 @@ def test_a_name_and_every_option_on_the_line(notebook: Notebook, tmp_path: Path)
         ("%mcc_probe", ArgumentError, "%mcc_probe: write `%mcc_probe TOOL`; `%mcc_probe?` shows the help"),
         ("%mcc_probe t u", ArgumentError, "%mcc_probe: write `%mcc_probe TOOL`; `%mcc_probe?` shows the help"),
         *(
-            (f"%mcc_session {line}", ArgumentError, "%mcc_session: write `%mcc_session set KEY=VALUE | get KEY | del KEY | list | clear`; `%mcc_session?` shows the help")
+            (f"%mcc_session {line}", ArgumentError, "%mcc_session: write `%mcc_session set KEY=VALUE … | get KEY | del KEY | list | clear`; `%mcc_session?` shows the help")
             for line in ("set", "set a", "get", "del", "list all", "wat", "--help")
         ),
     ],
@@ -464,7 +464,9 @@ def test_tools_are_listed_and_removed(notebook: Notebook) -> None:
     ]
     assert notebook.fine("%mcc_tools rm b").out == "removed public.b\n"
     assert notebook.keys == ["public.a", "public.f"]
-    notebook.fails("%mcc_tools rm b", UnknownTool, "No tool 'b' is declared here; run the cell that declares it")
+    notebook.fails("%mcc_tools rm b", UnknownTool, "No tool 'b' is declared here")
+    notebook.declare("- {name: x, exec: x}\n- {name: y, exec: x}\n")
+    assert notebook.fine("%mcc_tools rm x y").out == "removed public.x\nremoved public.y\n"
 
 
 def test_a_function_that_prints_when_it_is_imported_prints_in_the_cell(notebook: Notebook, tmp_path: Path) -> None:
@@ -501,7 +503,8 @@ def test_MAGIC_01_a_line_is_taken_as_it_stands(notebook: Notebook, line: str, de
     if defined:
         notebook.shell.user_ns |= {"x": "EXPANDED", "a": "EXPANDED"}
 
-    assert notebook.fine(f"%mcc_call t {line}").out == line.removeprefix("a=") + "\n"
+    out = notebook.fine(f"%mcc_call t {line}").out
+    assert [said for said in out.splitlines() if not said.startswith("note: `a` is the text as you typed it")] == [line.removeprefix("a=")]
 
 
 def test_arguments_are_split_outside_quotes_and_brackets_and_coerced(notebook: Notebook) -> None:
@@ -560,7 +563,7 @@ def test_the_outcome_is_kept_also_when_the_tool_raises(notebook: Notebook) -> No
 
 def test_a_call_has_a_time_limit_of_its_own(notebook: Notebook) -> None:
     notebook.declare("name: t\nexec: echo begun; sleep 60\n")
-    ran = notebook.fails("%mcc_call t --timeout 0.5", ToolFailed, "Tool 't' was stopped at its time limit (limits.timeout)")
+    ran = notebook.fails("%mcc_call t --timeout 0.5", ToolFailed, "Tool 't' was stopped at its time limit, 0.5 s (of this call)")
 
     assert ran.out.startswith("begun\n")
 
@@ -687,7 +690,7 @@ def test_a_probe_finds_the_names_of_the_report(notebook: Notebook, body: str) ->
     ("text", "value"),
     [
         ("5", 5), ("1.0", 1.0), ("true", True), ("null", None), ('"5"', "5"), ("[1, 2]", [1, 2]), ('{"k": "v"}', {"k": "v"}),
-        ("two words", "two words"), ("", ""), ("a=b", "a=b"), ("{x}", "{x}"), ("$x", "$x"), ("NaN", "NaN"),
+        ("'two words'", "two words"), ('"two words"', "two words"), (r'"a\nb"', "a\nb"), ("'5'", "5"), ("['a']", "['a']"), ("", ""), ("a=b", "a=b"), ("{x}", "{x}"), ("$x", "$x"), ("NaN", "NaN"),
     ],
 )  # fmt: skip
 def test_the_session_keeps_json_and_other_text_as_it_is(notebook: Notebook, text: str, value: object) -> None:
@@ -696,6 +699,30 @@ def test_the_session_keeps_json_and_other_text_as_it_is(notebook: Notebook, text
     got = notebook.fine("%mcc_session get k").value
 
     assert (got, type(got)) == (value, type(value))
+
+
+def test_several_entries_are_set_at_once_or_none_of_them(notebook: Notebook) -> None:
+    notebook.fine("%mcc_session set a=1 b='x y' c=[1, 2]  d=\"z\"  # and a comment")
+    assert {key: notebook.toolbox.session[key] for key in "abcd"} == {"a": 1, "b": "x y", "c": [1, 2], "d": "z"}
+    notebook.fails("%mcc_session set a=2 user=root", ArgumentError, "session: `user` belongs to the identity and cannot be changed; use another key")
+    notebook.fails("%mcc_session set a=2 hello there", ArgumentError, "arguments 2, 3: expected NAME=VALUE; quote a value that holds blanks")
+    notebook.fails("%mcc_session set a=2 a=3", ArgumentError, "the argument `a` is given twice; keep one")
+    assert notebook.toolbox.session["a"] == 1
+
+
+def test_a_python_variable_on_the_line_of_a_magic_is_told_not_to_be_expanded(notebook: Notebook) -> None:
+    notebook.shell.user_ns["city"] = "Oslo"
+    notebook.declare("name: t\nexec: echo {{ city | quote }}\nparams: [{name: city}]\n")
+    told = "is the text as you typed it, because no variable is expanded here"
+    assert notebook.fine("%mcc_call t city={city}").out == f"note: `city` {told}; call it from Python: mcc.tools.NAME(city=…)\n{{city}}\n"
+    assert notebook.fine('%mcc_call t city="in $city"').out == f"note: `city` {told}; call it from Python: mcc.tools.NAME(city=…)\nin $city\n"
+    assert notebook.fine("%mcc_session set a={city}").out == f'note: `a` {told}; set it from Python: mcc.session["a"] = …\n'
+    assert notebook.fine("%mcc_call t city=Oslo").out == "Oslo\n"
+
+
+def test_a_variable_that_is_not_there_to_be_passed_is_told(notebook: Notebook) -> None:
+    ran = notebook.fine("%%mcc_sh --pass GITHUB_TOKE --pass HOME\necho hi\n")
+    assert ran.out == "hi\nnote: env_passthrough: the name GITHUB_TOKE matches no variable (did you mean `GITHUB_TOKEN`?)\n"
 
 
 def test_the_session_is_listed_by_key_type_and_size_and_cleared(notebook: Notebook) -> None:

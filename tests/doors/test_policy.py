@@ -288,7 +288,7 @@ def test_loading_the_extension_tells_notices_once_and_the_magics_tell_the_rest(s
     assert kernel.asked("%load_ext mcc_jupyter") == f"{ABSENT}\n"
     assert kernel.asked("%reload_ext mcc_jupyter") == ""
     shown = kernel.fine("%mcc_policy").shown[0]
-    assert shown.startswith("policy file: mcc.toml\nworkspace: not named\nprofiles: dev\ncells may ask for: AWS_*\nskills: caveman\n")
+    assert shown.startswith("policy file: mcc.toml\nworkspace: not named\nprofiles: dev; others: small, ops\ncells may ask for: AWS_*\nskills: caveman\n")
     assert f"- {ABSENT}\n" in shown
     assert "off     exec  disabled" in shown
     assert kernel.fine("%mcc_tools").shown[0].split()[4:] == ["absent", "exec", "unavailable", "linear", "exec", "available"]
@@ -396,13 +396,13 @@ def test_a_kernel_of_a_jupyter_server_is_its_notebooks(start: Callable[..., Gove
     rule = '[profiles.files]\ntools = ["gh"]\n[workspaces."ops/*.ipynb"]\nprofiles = ["files"]\n'
     kernel = start(policy=POLICY + rule, JPY_SESSION_NAME="/nowhere/ops/nb.ipynb", MCC_WORKSPACE="ops")
     kernel.fine("%load_ext mcc_jupyter")
-    assert "workspace: /nowhere/ops/nb.ipynb\nprofiles: dev\n" in kernel.fine("%mcc_policy").shown[0]
+    assert "workspace: /nowhere/ops/nb.ipynb\nprofiles: dev; others: small, ops, files\n" in kernel.fine("%mcc_policy").shown[0]
     kernel.close()
 
     folder = kernel.folder.parent / "kernel1"
     other = start(policy=POLICY + rule, JPY_SESSION_NAME=str(folder / "ops/nb.ipynb"), MCC_WORKSPACE="elsewhere")
     other.fine("%load_ext mcc_jupyter")
-    assert "workspace: ops/nb.ipynb\nprofiles: dev, files\n" in other.fine("%mcc_policy").shown[0]
+    assert "workspace: ops/nb.ipynb\nprofiles: dev, files; others: small, ops\n" in other.fine("%mcc_policy").shown[0]
     assert other.asked("%mcc_call gh") == f"{len(GITHUB)}\n"
 
 

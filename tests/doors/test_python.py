@@ -32,6 +32,7 @@ TOOLS = """\
 - {name: twice, exec: x, groups: [ops]}
 - {name: with-dash, exec: printf dash}
 - {name: slow, exec: "echo $$ > pid; sleep 300"}
+- {name: much, exec: "seq 300000"}
 - {name: number, exec: "test {{ n }} -ge 0 && echo {{ n }}", params: [{name: n, type: int}]}
 """
 
@@ -115,14 +116,14 @@ def test_a_tool_may_begin_with_a_line(tmp_path: Path) -> None:
 
 
 def test_the_tools_can_be_looked_at(declared: None) -> None:
-    keys = ["public.greet", "public.failing", "public.linear", "public.twice", "ops.twice", "public.with-dash", "public.slow", "public.number"]
+    keys = ["public.greet", "public.failing", "public.linear", "public.twice", "ops.twice", "public.with-dash", "public.slow", "public.much", "public.number"]
 
     assert list(mcc.tools) == keys
-    assert len(mcc.tools) == 8
+    assert len(mcc.tools) == 9
     assert "greet" in mcc.tools
     assert "public.greet" in mcc.tools
     assert "nope" not in mcc.tools
-    assert dir(mcc.tools) == ["failing", "greet", "linear", "number", "slow", "twice"]
+    assert dir(mcc.tools) == ["failing", "greet", "linear", "much", "number", "slow", "twice"]
     assert repr(mcc.tools) == f"<tools: {', '.join(keys)}>"
 
 
@@ -531,3 +532,67 @@ def test_a_diff_is_the_changes_of_a_declaration_or_against_a_lock(tmp_path: Path
         assert [str(change) for change in mcc.diff("differing", lock=lock)] == ["differing +A env"]
     with pytest.raises(UnknownTool):
         mcc.diff("nope")
+def test_a_text_of_which_the_middle_is_gone_is_never_given_as_the_value(declared: None) -> None:
+    with pytest.raises(ToolFailed) as caught:
+        mcc.tools.much()
+    assert str(caught.value) == (
+        "Tool 'much': its output is longer than limits.output_mb and is not whole; raise the limit, "
+        "or write all of it to a file by `mcc.call(…, spill=FILE)`"
+    )
+    assert caught.value.outcome.cut  # type: ignore[attr-defined]
+    outcome = mcc.call("much")
+    assert repr(outcome) == "<Outcome much: ok, cut>"
+    (note,) = outcome.notes
+    assert note == (
+        "stdout is longer than limits.output_mb (1 MiB) and kept without its middle; raise the limit, or "
+        "write all of it to a file: `--spill FILE` with %mcc_call and mcc-jupyter call, `spill=` with mcc.call"
+    )
+
+
+def test_where_a_function_failed_is_shown_as_the_magic_shows_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "broken.py").write_text("def look(table: dict):\n    return table['zz']\n")
+    (tmp_path / "one.yaml").write_text("fn: broken:look\n")
+    mcc.load("one.yaml")
+    with pytest.raises(ToolFailed) as caught:
+        mcc.tools.look(table={})
+    assert str(caught.value) == "Tool 'look' failed: KeyError: 'zz'"
+    err = capsys.readouterr().err
+    assert err == caught.value.outcome.traceback  # type: ignore[attr-defined]
+    assert 'broken.py", line 2, in look' in err
+
+
+def test_a_mapping_of_all_arguments_is_told_to_want_two_stars(declared: None) -> None:
+    for wrong in ({"who": "Ada"}, {}):
+        with pytest.raises(ArgumentError) as caught:
+            mcc.tools.greet(wrong)
+        assert str(caught.value) == "Tool 'greet': takes each argument by itself; write ** before the mapping"
+    with pytest.raises(ArgumentError) as caught:
+        mcc.tools.greet({"other": 1})
+    assert str(caught.value) == "Tool 'greet': argument `who` must be text"
+
+
+def test_a_map_takes_any_iterable_and_tells_each_argument_that_does_not_fit(declared: None) -> None:
+    assert [outcome.value for outcome in mcc.map("number", ({"n": n} for n in range(2)), progress=False)] == ["0\n", "1\n"]
+    with pytest.raises(ArgumentError) as caught:
+        mcc.map("number", [{"n": 1}, {"n": "x"}, {"m": 1}, 5], progress=False)  # type: ignore[list-item]
+    assert str(caught.value).splitlines() == [
+        "arguments[1]: Tool 'number': argument `n` must be an integer",
+        "arguments[2]: Tool 'number': unknown argument `m`",
+        "arguments[2]: Tool 'number': missing argument `n`",
+        "arguments[3]: Tool 'number': arguments are a mapping of parameter names to values, like {'n': 3}",
+    ]
+    with pytest.raises(ArgumentError) as caught:
+        mcc.map("number", [{"n": "x"}] * 100, progress=False)
+    told = str(caught.value).splitlines()
+    assert (len(told), told[-1]) == (9, "… and there may be more")
+
+
+def test_an_entry_that_the_session_does_not_have_is_a_key_error_in_one_line() -> None:
+    with pytest.raises(KeyError) as caught:
+        mcc.session["nope"]
+    assert caught.value._render_traceback_() == ["KeyError: session: there is no entry 'nope'; `%mcc_session list` shows them"]  # type: ignore[attr-defined]
+    assert mcc.session.get("nope", 3) == 3
+
+
+def test_a_tool_without_a_description_says_what_it_is(declared: None) -> None:
+    assert mcc.tools.failing.__doc__ == "Calls the tool public.failing."

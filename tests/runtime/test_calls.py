@@ -11,11 +11,13 @@ from mcc_jupyter.core.command import Request
 from mcc_jupyter.core.errors import Interrupted, ToolUnavailable
 from mcc_jupyter.core.outcome import Outcome
 from mcc_jupyter.runtime import calls
+from mcc_jupyter.runtime.calls import Showing
 from mcc_jupyter.runtime.launcher import Exit, Stop
 
 from .conftest import FakeLauncher, Sink, World, frame
 
 SECRET = "sk-live-0123456789"
+FILE = "write all of it to a file: `--spill FILE` with %mcc_call and mcc-jupyter call, `spill=` with mcc.call"
 MakeWorld = Callable[..., World]
 Answer = Exit | Callable[[Request, Sink, Sink], Exit]
 
@@ -141,8 +143,45 @@ def test_without_somebody_to_show_it_to_output_is_kept_all_the_same(command: Cal
 def test_what_is_too_much_is_cut_in_its_middle_and_said(command: Callable[..., Called]) -> None:
     outcome = command(printing(b"a" * 600, b"b" * 600), limits={"output_mb": 0.001})()
     assert outcome.cut
+    assert outcome.notes == (f"stdout is longer than limits.output_mb (0.001 MiB) and kept without its middle; raise the limit, or {FILE}",)
     assert outcome.stdout == "a" * 524 + "\n[… 152 bytes omitted …]\n" + "b" * 524
     assert not command(printing(b"a" * 1000), limits={"output_mb": 0.001})().cut
+
+
+def test_what_was_shown_without_its_middle_is_kept_and_the_notes_say_how_to_have_it(command: Callable[..., Called]) -> None:
+    called = command(printing(b"a" * 60_000, (b"b" * 60_000,)))
+    outcome = called()
+    assert (outcome.stdout, outcome.stderr, outcome.cut) == ("a" * 60_000, "b" * 60_000, False)
+    assert outcome.notes == (f"stdout is shown without its middle; {FILE}", f"stderr is shown without its middle; {FILE}")
+    assert "bytes omitted" in called.text("stdout")
+
+
+def test_a_stream_that_is_not_shown_is_told_to_be_cut_only_where_it_is(command: Callable[..., Called]) -> None:
+    called = command(printing(b"a" * 60_000, (b"b" * 60_000,)))
+    seen: list[tuple[str, str]] = []
+    outcome = called.world.box.call("t", show=Showing(lambda name, text: seen.append((name, text)), hidden=frozenset({"stdout"})))
+    assert {name for name, _ in seen} == {"stderr"}
+    assert outcome.notes == (f"stderr is shown without its middle; {FILE}",)
+
+
+def test_a_stream_that_is_taken_whole_is_passed_on_redacted_and_nothing_of_it_is_left_out(command: Callable[..., Called]) -> None:
+    pieces = [b"a" * 1_500_000, b"\xff sk-live", b"-0123456789 ", b"b" * 1_500_000]
+    called = command(printing(*pieces, (b"why",)))
+    seen: list[tuple[str, str]] = []
+    taken = bytearray()
+    outcome = called.world.box.call("t", show=Showing(lambda name, text: seen.append((name, text)), whole={"stdout": taken.extend}))
+    assert bytes(taken) == b"a" * 1_500_000 + b"\xff [redacted:TOKEN] " + b"b" * 1_500_000
+    assert seen == [("stderr", "why")]
+    assert (outcome.cut, outcome.notes) == (True, ())
+
+
+def test_what_was_kept_for_a_transform_that_never_ran_goes_where_the_stream_goes(command: Callable[..., Called]) -> None:
+    called = command(printing(b"partial\n", exit=Exit(code=3)), transform="cat")
+    taken = bytearray()
+    called.world.box.call("t", show=Showing(print, whole={"stdout": taken.extend}))
+    assert bytes(taken) == b"partial\n"
+    hidden = command(printing(b"partial\n", exit=Exit(code=3)), transform="cat")
+    hidden.world.box.call("t", show=Showing(pytest.fail, hidden=frozenset({"stdout"})))
 
 
 def test_the_notes_of_the_process_are_the_calls(command: Callable[..., Called]) -> None:
@@ -197,6 +236,17 @@ def test_an_interrupt_that_came_too_late_for_the_process_is_one_all_the_same(
     called = function(stopping(Exit(code=0, result=answer)))
     assert interruption(called).returned is False
     assert "k" not in called.world.box.session
+
+
+def test_a_function_that_ended_by_its_interrupt_was_interrupted(function: Callable[..., Called]) -> None:
+    stop = Stop()
+    stop.interrupt()
+    answer: dict[str, object] = {"ok": False, "error": "KeyboardInterrupt", "traceback": "where"}
+    outcome = function(answer, exit=Exit(code=1))(stop=stop)
+    assert (outcome.ok, outcome.failure, outcome.stopped, outcome.traceback) == (False, "was interrupted", "interrupt", "where")
+    assert interruption(function(stopping(Exit(code=1, result=frame(answer))))).failure == "was interrupted"
+    own = function(answer, exit=Exit(code=1))()
+    assert (own.failure, own.stopped) == ("failed: KeyboardInterrupt", None), "nobody else interrupted it"
 
 
 def test_after_an_interrupt_no_transform_starts_and_one_under_way_is_its_end(command: Callable[..., Called]) -> None:
@@ -573,3 +623,15 @@ def test_LEAK_20_a_call_shows_no_value_when_it_is_printed(command: Callable[...,
     command(printing(SECRET.encode()), params=[{"name": "x"}])({"x": "argument-value"})
     assert SECRET not in seen[0]
     assert "argument-value" not in seen[0]
+
+
+def test_a_function_that_found_no_memory_is_told_its_limit(function: Callable[..., Called]) -> None:
+    answer: dict[str, object] = {"ok": False, "error": "MemoryError", "traceback": ""}
+    assert function(answer, exit=Exit(code=1), limits={"mem_mb": 2000})().notes == ("it may take 2,000 MiB (limits.mem_mb)",)
+    assert function(answer, exit=Exit(code=1))().notes == ()
+
+
+def test_a_time_limit_is_told_in_seconds_and_whose_it_is(command: Callable[..., Called]) -> None:
+    exit = Exit(signal=15, stopped="timeout")
+    assert command(exit, limits={"timeout": 90})().failure == "was stopped at its time limit, 90 s (limits.timeout)"
+    assert command(exit, limits={"timeout": 90})(timeout=2.5).failure == "was stopped at its time limit, 2.5 s (of this call)"

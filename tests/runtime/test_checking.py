@@ -15,7 +15,7 @@ from mcc_jupyter.core.declare import Place, declare
 from mcc_jupyter.core.errors import ArgumentError, DeclarationError
 from mcc_jupyter.core.lock import Lock
 from mcc_jupyter.core.tool import DEFAULT_FLOOR, Origin
-from mcc_jupyter.runtime import checking
+from mcc_jupyter.runtime import checking, policy_files
 from mcc_jupyter.runtime.checking import Checked, check, read_lock, write_lock
 
 
@@ -162,7 +162,8 @@ FILES = [
     ("a.yaml", b"[" * 100_000, "a.yaml: YAML line 1, column 1001: lists and mappings stand too deep inside each other, or an alias holds itself"),
     ("a.yaml", b"#" * (4 * 1024 * 1024 + 1), "a.yaml: is larger than 4 MiB and is not read"),
     ("a.py", b"#" * (4 * 1024 * 1024 + 1), "a.py: is larger than 4 MiB and is not read"),
-    ("mcc.toml", b"", "mcc.toml: this version loads YAML files only; policy files and MCP client files are not supported"),
+    ("mcc.toml", b"x =", "mcc.toml: the policy file is no TOML (at end of document)"),
+    ("mcc.toml", b"[tools]\nx = 1", "mcc.toml: tools.x: expected a table that declares a tool"),
     ("a.ipynb", None, "a.ipynb: file not found"),
     ("a.yaml", None, "a.yaml: file not found"),
     ("a.py", None, "a.py: file not found"),
@@ -348,3 +349,26 @@ def test_a_file_is_read_as_what_it_is_used_whatever_its_name(tmp_path: Path) -> 
     assert {file: sorted(tools) for file, tools in found.lock.items() if file != "a.ipynb"} == {"both.py": ["t"], "code.yaml": ["f"], "lib.py": ["g"], "plain": ["t"]}
     assert found.read.notes == ["b.ipynb: cell 1, line 2: `tool` comes from elsewhere; its tools are not read"]
     assert checked(tmp_path, "a.ipynb", lock=found.lock).changes == []
+
+
+def test_a_policy_file_is_locked_too(tmp_path: Path) -> None:
+    (tmp_path / "mcc.toml").write_text(
+        '[tools.db]\nexec = "psql $HOST"\nlimits = {mem_mb = "${MB}"}\nrequired_env = ["PGPASSWORD"]\n'
+        'expose_env_to_workspace = true\n[tools.own]\ntype = "linear"\n[profiles.ops]\ntools = ["db"]\n'
+        '[workspaces."ops/*"]\nprofiles = ["ops"]\ngroups = ["ops"]\n[grants]\nallow = ["AWS_*"]\n'
+    )
+    found = checked(tmp_path)
+
+    assert problems(found) == []
+    assert found.read.notes == ['mcc.toml: tools.own: no plugin provides the type "linear"; it runs nothing and exposes nothing']
+    assert [str(change) for change in found.changes] == [
+        "[grants] +AWS_* allowed", "[workspaces.ops/*] +db granted", "db +exec tool", "db +PGPASSWORD required",
+        "db +HOST reference", "db +MB reference", "db +psql program", "db +PGPASSWORD exposed", "own +plugin tool",
+    ]  # fmt: skip
+
+
+def test_no_plugin_runs_for_a_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mcc.toml").write_text('[tools.own]\ntype = "linear"\n')
+    monkeypatch.setattr(policy_files, "plugin_types", lambda _: pytest.fail("a plugin was asked"))
+
+    assert problems(checked(tmp_path)) == []

@@ -11,9 +11,11 @@ import pytest
 from traitlets.config import Config
 
 from mcc_jupyter.core.errors import PolicyError
+from mcc_jupyter.core.handed import VARIABLE, Handed
 from mcc_jupyter.core.tool import DEFAULT_FLOOR, Origin
 from mcc_jupyter.runtime import current
 from mcc_jupyter.runtime.current import cell_origin, new_toolbox, running_cell, toolbox_for, toolbox_known
+from mcc_jupyter.runtime.identity import Identity, acting_as, local_user
 from mcc_jupyter.runtime.policy_search import Start
 from mcc_jupyter.runtime.toolbox import Toolbox
 
@@ -209,3 +211,41 @@ def test_a_command_has_a_toolbox_of_its_own_and_says_how_it_was_started(tmp_path
     one, other = new_toolbox(parent, start), new_toolbox(parent, start)
     assert one is not other
     assert (str(one.governed.workspace), one.governed.cap().allow) == ("w", ("A",))  # type: ignore[union-attr]
+
+
+# Who a server says that it is
+
+
+@pytest.mark.parametrize(
+    ("said", "configured", "user", "groups", "by_server"),
+    [
+        (None, None, None, None, False),
+        (Handed(), None, None, None, False),
+        (Handed(groups=("ops",)), ["dev"], None, ("dev",), False),
+        (Handed(user="ana"), None, "ana", (), True),
+        (Handed(user="ana", groups=("ops",)), ["dev"], "ana", ("ops",), True),
+        (Handed(user="ana", groups=None), ["dev"], "ana", ("dev",), True),
+        (Handed(user="ana", groups=None), None, "ana", None, True),
+    ],
+)
+def test_the_servers_word_goes_before_what_is_configured_in_the_kernel(said: Handed | None, configured: list[str] | None, user: str | None, groups: tuple[str, ...] | None, by_server: bool) -> None:
+    start = Start({} if said is None else {VARIABLE: said.text()})
+    identity = current._identity(start, configured)
+
+    assert (identity.user, identity.groups, identity.by_server) == (user or local_user(), groups, by_server)
+
+
+def test_the_notebook_and_its_kernel_are_in_the_session_whoever_acts(tmp_path: Path) -> None:
+    said = Handed(user="ana", groups=("ops",), workspace="/r/a.ipynb", kernel="k1")
+    box = new_toolbox(parent, Start({VARIABLE: said.text()}, str(tmp_path)))
+
+    assert box.session["notebook"] == {"path": "/r/a.ipynb", "kernel": "k1"}
+    with acting_as(Identity("bob", groups=())):
+        assert (box.session["user"], box.session["notebook"]) == ("bob", {"path": "/r/a.ipynb", "kernel": "k1"})
+    assert box.standing().footer[0].endswith("Identity: the server's user, groups ops.")
+    alone = new_toolbox(parent, Start({VARIABLE: Handed(workspace="/r/a.ipynb", kernel="k1").text()}, str(tmp_path)))
+    assert (alone.session["notebook"]["path"], alone.session["user"]) == ("/r/a.ipynb", local_user())
+    nowhere = new_toolbox(parent, Start({}, str(tmp_path)))
+    assert "notebook" not in nowhere.session
+    for one in (box, alone, nowhere):
+        one.close()

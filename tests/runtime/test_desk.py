@@ -79,7 +79,7 @@ def asked(make_world: Callable[..., World]) -> Iterator[Asked]:
     yield asked
     asked.go.set()
     asked.desk.close()
-    assert until(lambda: not [one for one in threading.enumerate() if one.name.startswith("mcc-")])
+    assert until(lambda: not [one for one in threading.enumerate() if one.name in ("mcc-call", "mcc-look", "mcc-leases")])
 
 
 def error(code: str, text: str, **more: object) -> dict[str, Any]:

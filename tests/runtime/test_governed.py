@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -14,9 +15,10 @@ from mcc_jupyter.core.tool import Origin
 from mcc_jupyter.runtime import policy_files
 from mcc_jupyter.runtime.checks import check_profile
 from mcc_jupyter.runtime.governed import Governed
-from mcc_jupyter.runtime.identity import Identity
+from mcc_jupyter.runtime.identity import Identity, acting_as
 from mcc_jupyter.runtime.launcher import Exit
 from mcc_jupyter.runtime.policy_search import Start
+from mcc_jupyter.runtime.told import Told
 from mcc_jupyter.runtime.toolbox import Toolbox
 
 from .conftest import FakeLauncher, World
@@ -213,7 +215,7 @@ def test_files_functions_and_what_says_that_it_is_the_operators_are_refused_alik
 def test_the_operators_tools_cannot_be_removed_or_replaced(make: Make) -> None:
     ruled = make()
     linear = ruled.box.registry.find("linear")
-    assert refusal(lambda: ruled.box.remove("public.linear")) == (
+    assert refusal(lambda: ruled.box.registry.remove("public.linear")) == (
         "PolicyError: 'public.linear' is the operator's tool and stays; `%mcc_use PROFILE…` gives tools up"
     )
     ruled.declare("{name: mine, exec: x}")
@@ -225,7 +227,7 @@ def test_the_operators_tools_cannot_be_removed_or_replaced(make: Make) -> None:
         assert ruled.box.registry.find("linear") is linear
     assert not ruled.governed.ready(mine)
     assert not ruled.governed.ready(replace(linear, groups=("x",)))
-    assert ruled.box.remove("mine") is mine
+    assert ruled.box.registry.remove("mine") is mine
 
 
 def test_a_signature_that_was_read_is_kept(make: Make) -> None:
@@ -731,3 +733,70 @@ def test_no_second_policy_file_holds(make: Make) -> None:
         "wider.toml: mcc.toml holds here since the start, and no other policy file does; restart with it"
     ]
     assert ruled.listed == ["linear", "query", "vpn"]
+
+
+# ---- what a manifest says
+
+
+def test_the_summary_has_names_and_nothing_of_tools_that_are_for_some(make: Make) -> None:
+    text = POLICY.replace('tools = ["other"]', 'tools = ["other", "mine"]')
+    text += "[tools.mine]\nexec = 'x'\nrequired_env = ['NO_SUCH']\ngroups = ['dev']\n"
+    ruled = make(text, {"LINEAR_API_KEY": MARK}, workspace="rest")
+
+    assert ruled.governed.summary() == {
+        "label": "mcc.toml",
+        "state": "loaded",
+        "workspace": "rest",
+        "profiles": ["dev", "rest"],
+        "allow": ["AWS_*", "REGION"],
+        "deny": ["AWS_SECRET*"],
+        "exposed": ["LINEAR_API_KEY"],
+        "dropped": [],
+        "notices": ["Tool 'vpn' is unavailable; missing required environment: VPN_KEY"],
+        "notes": ["skill linear: there is no file skills/linear.md", "skill caveman: there is no file skills/caveman.md"],
+    }
+    ruled.governed.use(["small"])
+    after = ruled.governed.summary()
+    assert (after["dropped"], after["exposed"], after["notices"]) == (["linear", "off", "vpn"], [], [])
+    assert ruled.box.standing().dropped == ("linear", "off", "vpn", "other", "mine")
+    assert MARK not in str(after)
+
+
+def test_the_summary_of_a_broken_file_says_why(make: Make) -> None:
+    ruled = make("[tools.x]\nexec = 'y'\nwhat = 1\n")
+
+    summary = ruled.governed.summary()
+    assert (summary["state"], summary["workspace"], summary["notes"]) == ("failed", None, ["mcc.toml: tools.x: unknown key `what`"])
+    assert World(ruled.folder, {}).box.governed.summary() is None
+
+
+def test_whoever_follows_is_told_of_each_change_and_of_nothing_else(make: Make) -> None:
+    ruled = make()
+    told: list[bool] = []
+    ruled.governed.on_change = lambda: told.append(True)
+
+    ruled.governed.refresh()
+    assert told == []
+    ruled.rewrite(("REGION", "REGIONS"))
+    ruled.governed.refresh()
+    ruled.rewrite(text="no toml")
+    ruled.governed.refresh()
+    ruled.governed.refresh()
+    assert len(told) == 2
+    ruled.governed.use(["small"])
+    assert len(told) == 3
+
+
+def test_a_manifest_keeps_no_tool_from_whoever_reads_it(make: Make) -> None:
+    ruled = make(workspace="rest", identity=Identity("bob", groups=()))
+    entries = [json.loads(entry) for entry in ruled.box.entries(Told())]
+    assert [(entry["name"], entry["groups"], entry["notice"]) for entry in entries if entry["name"] == "other"] == [("other", ["ops"], None)]
+    assert refusal(lambda: ruled.box.call("other")) == "ToolUnavailable: Tool 'other' is unavailable; not granted: it is for ops"
+    with acting_as(Identity("ana", groups=("ops",))):
+        assert ruled.box.is_available(ruled.box.registry.find("other"))
+
+
+def test_all_profiles_of_the_file_are_told_and_those_of_the_workspace_first(make: Make) -> None:
+    standing = make().box.standing()
+
+    assert (standing.profiles, standing.others) == (("dev",), ("base", "small", "rest"))

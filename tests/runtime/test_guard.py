@@ -142,6 +142,10 @@ def test_every_verb_tells_an_interrupt_in_one_line(verb: str, monkeypatch: pytes
     assert SECRET not in shown(found)
 
 
+ONE = '"NAME", {"parameter": value}, timeout=None, spill=None'
+MANY = '"NAME", [{"parameter": value}, …], workers=None, timeout=None, progress=True'
+
+
 @pytest.mark.parametrize(
     ("action", "text"),
     [
@@ -153,8 +157,35 @@ def test_every_verb_tells_an_interrupt_in_one_line(verb: str, monkeypatch: pytes
         (lambda: door.tools[5], "a tool's name is text, like `query`, and not of type int"),  # type: ignore[index]
         (lambda: door.map("t", 5), "map: arguments are a list of mappings, one for each call"),  # type: ignore[arg-type]
         (lambda: door.map("t", [], workers=-1), "map: workers must be a whole number above 0, or None"),
+        (lambda: door.map("t", {"a": 1}), "map: arguments are a list of mappings, one for each call"),  # type: ignore[arg-type]
+        (lambda: door.call("t", a=1), f"call() got an unexpected keyword argument 'a'; write `mcc.call({ONE})`"),  # type: ignore[call-arg]
+        (door.call, f"call() missing 1 required positional argument: 'name'; write `mcc.call({ONE})`"),
+        (lambda: asyncio.run(door.acall("t", args={})), f"acall() got an unexpected keyword argument 'args'; write `await mcc.acall({ONE})`"),  # type: ignore[call-arg]
+        (lambda: door.map("t", [{}], n=2), f"map() got an unexpected keyword argument 'n'; write `mcc.map({MANY})`"),  # type: ignore[call-arg]
+        (lambda: door.map("t", a=[1]), f"map() got an unexpected keyword argument 'a'; write `mcc.map({MANY})`"),  # type: ignore[call-arg]
+        (door.report, "report() missing 1 required positional argument: 'name'; write `mcc.report(\"NAME\", everything=False)`"),
+        (lambda: door.load(path="x"), "load() got an unexpected keyword argument 'path'; write `mcc.load(\"tools.yaml\", …)`"),  # type: ignore[call-arg]
     ],
 )
 def test_what_is_of_a_wrong_type_is_told_in_one_line(action: Callable[[], object], text: str) -> None:
     found = caught(action)
     assert (type(found), str(found)) == (ArgumentError, text)
+
+
+def test_a_cancelled_call_shows_no_frame_of_the_package() -> None:
+    async def waits() -> None:
+        await asyncio.sleep(60)
+
+    async def main() -> BaseException | None:
+        task = asyncio.ensure_future(guard.guarded_async(waits)())
+        await asyncio.sleep(0)
+        task.cancel()
+        try:
+            await task
+        except asyncio.CancelledError as error:
+            return error
+        return None
+
+    found = asyncio.run(main())
+    assert found is not None
+    assert "in waits" not in "".join(traceback.format_exception(found))

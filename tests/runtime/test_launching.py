@@ -99,7 +99,17 @@ def test_a_template_that_is_not_there_starts_as_if_there_were_none(start: MakeSt
     (tmp_path / ".env").write_text("A=1\n")
     made = start(env_files=["gone.env"])
     assert made.environ["A"] == "1"
+    assert made.notes == ("there is no template gone.env; .env is loaded instead",)
+    (tmp_path / ".env").unlink()
+    assert start(env_files=["gone.env"]).notes == ("there is no template gone.env; starting without it",)
+
+
+def test_beside_a_template_that_is_there_nothing_is_loaded_instead_of_another(start: MakeStart, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("A=1\n")
+    (tmp_path / "here.env").write_text("B=2\n")
+    made = start(env_files=["gone.env", "here.env"])
     assert made.notes == ("there is no template gone.env; starting without it",)
+    assert ("A" in made.environ, made.environ["B"]) == (False, "2")
 
 
 # ---- where a template is

@@ -42,7 +42,8 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
     kernel = Kernel(tmp_path)
     yield kernel
     kernel.publisher.close()
-    assert until(lambda: not [one for one in threading.enumerate() if one.name == "mcc-manifest"])
+    thread = kernel.publisher._thread
+    assert thread is None or until(lambda: not thread.is_alive())
 
 
 def test_it_is_written_when_something_changed_and_then_announced(kernel: Kernel) -> None:

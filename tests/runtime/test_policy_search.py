@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from mcc_jupyter.core.handed import VARIABLE, Handed
 from mcc_jupyter.runtime import policy_search
 from mcc_jupyter.runtime.policy_search import Start, find, jupyter_folders, start_of, workspace_of
 from tests.processes import REPOSITORY
@@ -192,3 +193,49 @@ def test_without_a_policy_file_nothing_else_is_imported() -> None:
     found = [name for name in eval(ran.stdout) if name.startswith("mcc_jupyter.")]
     assert found == ["mcc_jupyter.runtime", "mcc_jupyter.runtime.parent", "mcc_jupyter.runtime.policy_search"]
     assert "tomllib" not in ran.stdout
+
+
+# What a server handed to its kernel
+
+
+def handed(environment: dict[str, str] | None = None, **said: object) -> dict[str, str]:
+    return {**(environment or {}), VARIABLE: Handed(**said).text()}  # type: ignore[arg-type]
+
+
+def test_the_servers_policy_goes_before_all_but_the_systems(tmp_path: Path) -> None:
+    system = file(tmp_path / "etc/mcc/mcc.toml")
+    file(tmp_path / "etc/jupyter/mcc.toml")
+    start = Start(handed({"MCC_POLICY": "/named.toml"}, policy="/servers.toml"), policy="/commands.toml")
+
+    assert searched(start, tmp_path) == system
+    os.unlink(system)
+    assert searched(start, tmp_path) == "/servers.toml"
+    assert searched(Start(handed(), policy="/commands.toml"), tmp_path) == "/commands.toml"
+
+
+def test_the_servers_root_is_searched_before_the_folder_where_it_was_started(tmp_path: Path) -> None:
+    root, began, notebook = tmp_path / "up/root", tmp_path / "began", tmp_path / "nb"
+    paths = [file(root / "mcc.toml"), file(tmp_path / "up/mcc.toml"), file(began / "mcc.toml"), file(notebook / "mcc.toml")]
+    start = Start(handed(root=str(root), workspace=str(notebook / "a.ipynb")), began=str(began))
+
+    for path in paths:
+        assert searched(start, tmp_path) == path
+        os.unlink(path)
+    assert searched(start, tmp_path) is None
+
+
+def test_the_workspace_that_a_server_validated_is_taken_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "a.ipynb").symlink_to(tmp_path / "ops.ipynb")
+    there = str(tmp_path / "a.ipynb")
+    forged = {"JPY_SESSION_NAME": "/elsewhere.ipynb", "MCC_WORKSPACE": "ops"}
+
+    assert workspace_of(Start(handed(forged, workspace=there))) == there
+    assert workspace_of(Start(handed(forged))) == "/elsewhere.ipynb"
+    assert workspace_of(Start(handed({"JPY_SESSION_NAME": "/elsewhere.ipynb"}, workspace=""))) == ""
+
+
+@pytest.mark.parametrize("text", ["", "garbage", "[]"])
+def test_what_no_server_wrote_changes_nothing(text: str, tmp_path: Path) -> None:
+    start = Start({VARIABLE: text, "MCC_WORKSPACE": "ops"})
+
+    assert (start.handed, workspace_of(start), searched(start, tmp_path)) == (None, "ops", None)

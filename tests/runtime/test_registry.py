@@ -270,3 +270,7 @@ def test_a_tool_of_other_groups_is_the_same_where_the_old_one_goes(complete: boo
     first = registry.find("a")
     registry.put([tool("a", origin, "ops")], origin, complete=complete)
     assert registry.earlier("ops.a") is (first if known else None)
+def test_what_is_to_be_removed_and_is_not_there_is_not_told_to_be_declared() -> None:
+    with pytest.raises(UnknownTool) as caught:
+        Registry().remove("nope")
+    assert str(caught.value) == "No tool 'nope' is declared here"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mcc_jupyter.core.errors import ToolUnavailable
-from mcc_jupyter.runtime.sizes import environment_room
+from mcc_jupyter.runtime.sizes import environment_room, sized
 
 from .conftest import World
 
@@ -115,3 +115,8 @@ def test_with_a_stack_of_one_mib_what_starts_is_told_from_what_does_not(tmp_path
     for text in (told, told_too):
         assert text.startswith("its 20")
         assert text.endswith(f"bytes and a process may have {256 * 1024 - RESERVE:,}; the largest is BIG_000 with 1,008")
+
+
+@pytest.mark.parametrize(("size", "text"), [(0, "0 bytes"), (1, "1 byte"), (2, "2 bytes"), (12_345, "12,345 bytes")])
+def test_bytes_in_words(size: int, text: str) -> None:
+    assert sized(size) == text

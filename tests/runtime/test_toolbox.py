@@ -412,14 +412,22 @@ def test_nothing_that_a_toolbox_gives_shows_a_value_when_it_is_printed(world: Wo
 # ---- session
 
 
-def test_a_secret_is_known_from_its_declaration_on_and_before_it_by_nobody(world: World) -> None:
-    world.box.session["early"] = SECRET
-    world.declare("{name: a, exec: 'true', env_passthrough: [TOKEN]}")
-    text = "SecretError: session: the value of `k` holds TOKEN; give tools the variable instead"
-    assert refusal(lambda: world.box.session.__setitem__("k", f"x{SECRET}")) == text
-    world.variables["TOKEN"] = "Sk_Live_Another_One"
+def test_the_session_takes_no_value_of_a_variable_that_is_named_like_a_credential(make_world: MakeWorld) -> None:
+    box = make_world({"DB_PASSWORD": SECRET, "SOME_NAME": "a-value-of-no-secret"}).box
+    text = "SecretError: session: the value of `k` holds DB_PASSWORD; give tools the variable instead"
+    assert refusal(lambda: box.session.__setitem__("k", f"x{SECRET}")) == text
+    box.session["k"] = "a-value-of-no-secret"
+
+
+def test_a_secret_whose_name_tells_nothing_is_known_from_its_declaration_on_and_before_it_by_nobody(world: World) -> None:
+    world.variables["LINE"] = "a-line-of-no-name"
+    world.box.session["early"] = "a-line-of-no-name"
+    world.declare("{name: a, exec: 'true', env_passthrough: [LINE]}")
+    text = "SecretError: session: the value of `k` holds LINE; give tools the variable instead"
+    assert refusal(lambda: world.box.session.__setitem__("k", "xa-line-of-no-name")) == text
+    world.variables["LINE"] = "Sk_Live_Another_One"
     assert world.box.report("a").available
-    text = "SecretError: session: a key holds TOKEN; give tools the variable instead"
+    text = "SecretError: session: a key holds LINE; give tools the variable instead"
     assert refusal(lambda: world.box.session.__setitem__("sk_live_another_one", 1)) == text
 
 
@@ -434,7 +442,8 @@ def test_a_secret_is_known_from_its_declaration_on_and_before_it_by_nobody(world
         (lambda box: box.call("a", {1: 2}), "Tool 'a': arguments are a mapping of parameter names to values, like {'n': 3}"),
         (lambda box: box.map("a", 5), "map: arguments are a list of mappings, one for each call"),
         (lambda box: box.map("a", "ab"), "map: arguments are a list of mappings, one for each call"),
-        (lambda box: box.map("a", [5]), "Tool 'a': arguments are a mapping of parameter names to values, like {'n': 3}"),
+        (lambda box: box.map("a", {"n": 1}), "map: arguments are a list of mappings, one for each call"),
+        (lambda box: box.map("a", [5]), "arguments[0]: Tool 'a': arguments are a mapping of parameter names to values, like {'n': 3}"),
         (lambda box: box.map("a", [{}], workers=-1), "map: workers must be a whole number above 0, or None"),
         (lambda box: box.map("a", [{}], workers=1.5), "map: workers must be a whole number above 0, or None"),
     ],

@@ -385,7 +385,7 @@ def test_a_transform_is_skipped_on_failure_and_ends_with_the_calls_deadline(worl
     assert not (world.folder / "transformed").exists()
     world.declare({"name": "slow", "exec": "echo a", "transform": "cat; sleep 31", "limits": {"timeout": 0.6}})
     outcome = world.box.call("slow")
-    assert outcome.failure == "failed in transform: it was stopped at its time limit (limits.timeout)"
+    assert outcome.failure == "failed in transform: it was stopped at its time limit, 0.6 s (limits.timeout)"
     assert (outcome.stopped, outcome.stdout) == ("timeout", "a\n")
     assert outcome.seconds < 25
 
@@ -423,7 +423,7 @@ def test_PROC_01_a_background_process_does_not_outlive_its_call(world: World) ->
 def test_PROC_29_a_time_limit_ends_the_call_and_keeps_what_was_printed(world: World) -> None:
     world.declare({"name": "t", "exec": "echo $$; sleep 31", "limits": {"timeout": 1}})
     outcome = world.box.call("t")
-    assert (outcome.ok, outcome.stopped, outcome.failure) == (False, "timeout", "was stopped at its time limit (limits.timeout)")
+    assert (outcome.ok, outcome.stopped, outcome.failure) == (False, "timeout", "was stopped at its time limit, 1 s (limits.timeout)")
     assert gone(int(outcome.stdout))
     assert 0.9 < outcome.seconds < 25
     assert world.box.call("t", timeout=0.3).seconds < 25
@@ -481,7 +481,7 @@ def test_map_checks_all_arguments_before_the_first_call(world: World) -> None:
     world.declare({"name": "t", "exec": "touch ran", "params": [{"name": "n", "type": "int"}]})
     with pytest.raises(ArgumentError) as caught:
         world.box.map("t", [{"n": 1}, {"n": "x"}])
-    assert str(caught.value) == "Tool 't': argument `n` must be an integer"
+    assert str(caught.value) == "arguments[1]: Tool 't': argument `n` must be an integer"
     assert not (world.folder / "ran").exists()
 
 

@@ -233,7 +233,7 @@ def test_PROC_34_an_interpreter_that_a_limit_keeps_from_starting_says_which(limi
 
 def test_a_time_limit_ends_a_function(world: World) -> None:
     outcome = call(world, "import time\ndef f():\n    print('begun', flush=True)\n    time.sleep(31)", limits={"timeout": 1})
-    assert (outcome.failure, outcome.stopped, outcome.stdout) == ("was stopped at its time limit (limits.timeout)", "timeout", "begun\n")
+    assert (outcome.failure, outcome.stopped, outcome.stdout) == ("was stopped at its time limit, 1 s (limits.timeout)", "timeout", "begun\n")
 
 
 # ---- the environment, and what is imported

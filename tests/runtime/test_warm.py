@@ -81,6 +81,19 @@ def test_a_forked_call_has_exactly_the_environment_of_a_cold_one(functions: Func
     assert first.value[0]["MCC_CTX"] == first.value[1]
 
 
+@pytest.mark.parametrize(("name", "mode"), [("jemalloc_bg_thd", "warm"), ("jemalloc_other", "cold")])
+def test_a_thread_of_which_a_fork_takes_care_is_no_reason_not_to_fork(functions: Functions, name: str, mode: str) -> None:
+    """As pandas has it with pyarrow: the allocator's thread, and no other."""
+    functions.declare(
+        "import ctypes, threading, time\nUP = threading.Event()\n"
+        f"def idle():\n    ctypes.CDLL(None).prctl(15, b'{name}', 0, 0, 0)\n    UP.set()\n    time.sleep(60)\n"
+        "threading.Thread(target=idle, daemon=True).start()\nUP.wait()\ndef run():\n    return threading.active_count()\n"
+    )
+    outcome = functions.call()
+    assert outcome.mode == mode
+    assert outcome.value == (1 if mode == "warm" else 2)
+
+
 def test_the_session_and_the_context_travel(functions: Functions) -> None:
     functions.declare("def run(context):\n    context['count'] = context.get('count', 0) + 1\n    return context['count']\n")
 

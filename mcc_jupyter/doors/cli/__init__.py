@@ -12,10 +12,12 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import Literal
+from functools import partial
+from typing import BinaryIO, Literal, NoReturn
 
 from ... import __version__
 from ...core.errors import MccError, UnknownTool, near
+from ...runtime.calls import Show, Showing
 from ...runtime.guard import guarded
 from ...runtime.parent import Parent
 from ...runtime.toolbox import Toolbox
@@ -38,8 +40,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _INTERRUPTED
     except BrokenPipeError:
         # Whoever reads has seen enough; the interpreter must not complain when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _let_go_of_stdout()
         return 0
+    except OSError as error:  # one that is nobody else's: ``guarded`` tells them apart
+        _let_go_of_stdout()
+        print(f"mcc-jupyter: the output cannot be written: {error.strerror or error}", file=sys.stderr)
+        return 1
+
+
+def _let_go_of_stdout() -> None:
+    """What is left in its buffer goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -62,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="mcc-jupyter", description="Tools that get exactly the environment they declare."
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
 
     tools = commands.add_parser("tools", help="list the tools of a file or notebook")
     tools.add_argument("file", metavar="FILE", help="a YAML file, folder, glob or .ipynb")
@@ -81,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     call.add_argument("file", metavar="FILE", help="a YAML file, folder, glob or .ipynb")
     call.add_argument("tool", metavar="TOOL", help="a name or key")
-    call.add_argument("arguments", metavar="K=V", nargs="*", help="the tool's arguments")
+    call.add_argument("arguments", metavar="K=V", nargs="*", default=[], help="the tool's arguments")
     call.add_argument("--json", metavar="OBJECT", help="all arguments as one JSON object; - reads it from stdin")
     call.add_argument("--timeout", type=float, metavar="SECONDS", help="goes before the tool's own limit")
     call.add_argument("--spill", metavar="FILE", help="write all of its output, redacted, to this new file")
@@ -94,6 +105,14 @@ def _parser() -> argparse.ArgumentParser:
     check.add_commands(commands)
     launch.add_commands(commands)
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """A command's parser, which knows where the name of a tool is to be found."""
+
+    def error(self, message: str) -> NoReturn:
+        wanted = message.endswith(" required: TOOL")
+        super().error(message + "; `mcc-jupyter tools FILE` lists them" * wanted)
 
 
 def _load(toolbox: Toolbox, file: str, wanted: str | None = None) -> int:
@@ -157,7 +176,7 @@ def _call(toolbox: Toolbox, options: argparse.Namespace) -> int:
         arguments = json_object(text)
     else:
         arguments = split_arguments(options.arguments)
-    outcome = toolbox.call(options.tool, arguments, timeout=options.timeout, show=_show, spill=options.spill)
+    outcome = toolbox.call(options.tool, arguments, timeout=options.timeout, show=_showing(), spill=options.spill)
     if outcome.ok and outcome.returned:
         print(json.dumps(outcome.value, indent=2, ensure_ascii=False))
     sys.stderr.write(outcome.traceback)
@@ -165,6 +184,18 @@ def _call(toolbox: Toolbox, options: argparse.Namespace) -> int:
         print(f"note: {note}", file=sys.stderr)
     outcome.raise_for_failure()
     return 0
+
+
+def _showing() -> Show:
+    """A terminal gets the beginning and the end of much output; a file or another program gets all of it."""
+    streams = {"stdout": sys.stdout, "stderr": sys.stderr}
+    piped = {name: stream for name, stream in streams.items() if hasattr(stream, "buffer") and not stream.isatty()}
+    return Showing(_show, whole={name: partial(_pass_on, stream.buffer) for name, stream in piped.items()})
+
+
+def _pass_on(buffer: BinaryIO, data: bytes) -> None:
+    buffer.write(data)
+    buffer.flush()
 
 
 def _show(stream: Literal["stdout", "stderr"], text: str) -> None:

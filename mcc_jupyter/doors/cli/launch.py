@@ -43,8 +43,13 @@ def split(arguments: Sequence[str]) -> tuple[list[str], list[str] | None]:
     own = list(arguments)
     if own[:1] != ["launch"]:
         return own, None
-    at = own.index("--") if "--" in own else len(own)
-    return own[:at], own[at + 1 :]
+    if "--" in own:
+        at = own.index("--")
+        return own[:at], own[at + 1 :]
+    at = 1
+    while at < len(own) and own[at].startswith("-"):
+        at += 2 if own[at] in ("--env-file", "--provider") else 1
+    return own[: at + 1], []  # with a command that stands there all the same, but without its own options
 
 
 def _launch(parent: Mapping[str, str], options: argparse.Namespace) -> int:

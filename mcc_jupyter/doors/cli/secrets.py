@@ -59,7 +59,8 @@ def _clean(parent: Mapping[str, str], options: argparse.Namespace) -> int:
 
 def _each(parent: Mapping[str, str], options: argparse.Namespace, look: Callable[[str, Scanner], list[Finding]]) -> int:
     known, notes = scanner(options.env_file, parent, of_parent=options.parent, ignored=options.ignore)
-    for note in notes:
+    only = "looks for keys of well-known formats only; --env-file and --parent name values to look for"
+    for note in (*notes, *([] if options.env_file or options.parent else [only])):
         print(f"note: {note}", file=sys.stderr)
     status = 0
     documents = []

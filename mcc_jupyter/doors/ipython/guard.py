@@ -13,7 +13,7 @@ import codecs
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -57,11 +57,13 @@ def guard_of(shell: InteractiveShell) -> Guard | None:
     return found
 
 
-def switch_on(shell: InteractiveShell, toolbox: Toolbox) -> Guard:
-    """The guard of *shell*, on from now on; the same one if it is on already."""
+def switch_on(shell: InteractiveShell, toolbox: Toolbox, *, never: Collection[str] | None = None) -> Guard:
+    """The guard of *shell*, on from now on; the same one if it is on already. *never*: names not to search for."""
     guard = guard_of(shell)
+    if guard is not None and never is not None:
+        guard.except_for(never)
     if guard is None:
-        guard = Guard(shell, toolbox)
+        guard = Guard(shell, toolbox, never or ())
         guard.redactor()
         guard.exit.open()
         vars(shell)[GUARD] = guard
@@ -81,7 +83,7 @@ def known_values(shell: InteractiveShell, toolbox: Toolbox) -> tuple[tuple[str, 
     guard = guard_of(shell)
     if guard is not None:
         return guard.known()
-    return *secret_values(toolbox.parent(), toolbox.floor), *toolbox.known_secrets()
+    return tuple(secret_values(toolbox.parent(), toolbox.floor, toolbox.known_secrets()))
 
 
 class _Exit(Protocol):
@@ -97,8 +99,9 @@ class _Exit(Protocol):
 class Guard:
     """What one shell knows, and the exit it watches."""
 
-    def __init__(self, shell: InteractiveShell, toolbox: Toolbox) -> None:
+    def __init__(self, shell: InteractiveShell, toolbox: Toolbox, never: Collection[str] = ()) -> None:
         self._toolbox = toolbox
+        self._never = frozenset(never)
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], None] = {}
         self._seen: tuple[Mapping[str, str], tuple[tuple[str, str], ...]] | None = None
@@ -113,16 +116,21 @@ class Guard:
         held = self._lock.acquire(timeout=1)  # in a forked child nobody may be left to release it
         try:
             if self._seen is None or self._seen[0] is not parent or self._seen[1] != learned:
-                self._know((*secret_values(parent, self._toolbox.floor), *learned))
+                self._know(tuple(secret_values(parent, self._toolbox.floor, learned)))
                 self._seen = parent, learned
         finally:
             if held:
                 self._lock.release()
         return self._redactor
 
+    def except_for(self, never: Collection[str]) -> None:
+        """From now on the values of these names, and of no others, are not searched for."""
+        with self._lock:
+            self._never, self._seen = frozenset(never), None
+
     def _know(self, current: tuple[tuple[str, str], ...]) -> None:
-        known = dict.fromkeys(current)
-        earlier = [pair for pair in self._known if pair not in known]
+        known = dict.fromkeys(pair for pair in current if pair[0] not in self._never)
+        earlier = [pair for pair in self._known if pair not in known and pair[0] not in self._never]
         known = dict.fromkeys([*earlier[-_EARLIER:], *known])
         if known.keys() != self._known.keys():
             self._known = known
@@ -137,17 +145,36 @@ class Guard:
         """JSON data with its marks; as IPython hands it on, with tuples and other mappings in it."""
         return self.redactor().data(_plain_json(value))
 
-    def bundle(self, data: Any) -> Any:
-        """A bundle of representations by MIME type, or the metadata of one: binary ones stay as they are."""
+    def display(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """What a message displays, with all that belongs to it.
+
+        An id with a secret in it gets the same mark each time, so that an update finds its display.
+        """
+        return {part: self._bundle(item) if part == "data" else self.data(item) for part, item in content.items()}
+
+    def _bundle(self, data: Any) -> Any:
+        """Representations by MIME type: binary ones stay as they are."""
         if not isinstance(data, Mapping):
             return self.data(data)
-        return {kind: value if _is_binary(kind) else self.data(value) for kind, value in data.items()}
+        binary = {kind: value for kind, value in data.items() if _is_binary(kind)}
+        return {**self.data({kind: value for kind, value in data.items() if kind not in binary}), **binary}
+
+    def completions(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """Without those that hold a secret: with a mark in it, a completion would be none."""
+        redactor, metadata = self.redactor(), _plain_json(content.get("metadata", {}))
+        for key, items in metadata.items():
+            if isinstance(items, list):
+                metadata[key] = [item for item in items if not redactor.holds_secret(str(item))]
+        matches = [match for match in content.get("matches", ()) if not redactor.holds_secret(match)]
+        return {**content, "matches": matches, "metadata": self.data(metadata)}
 
     def status(self) -> str:
         """What it knows, did and leaves open, by name."""
         redactor = self.redactor()
         names = sorted({name for name, _ in self._known} - {*redactor.skipped})
         lines = [f"The guard is on. Searched for: {', '.join(names) or 'nothing'}."]
+        if self._never:
+            lines.append(f"Not searched for, as you said: {', '.join(sorted(self._never))}.")
         if redactor.skipped:
             lines.append(f"Not searched for, because short or common: {', '.join(sorted(redactor.skipped))}.")
         marks = ", ".join(f"{name} {count:,}" for name, count in sorted(redactor.counts.items()))
@@ -219,8 +246,9 @@ class _Waiting:
     sent: _Sent
 
 
-_BUNDLES = frozenset({"execute_result", "display_data", "update_display_data"})
-_BOUNDARIES = _BUNDLES | {"error", "clear_output", "input_request"}
+_SHOWN = frozenset({"execute_result", "display_data", "update_display_data"})
+_DISPLAYS = _SHOWN | {"inspect_reply"}
+_BOUNDARIES = _SHOWN | {"error", "clear_output", "input_request"}
 """Messages that stand after what has been printed before them."""
 
 _WHOLE = frozenset({"error", "execute_reply", "input_request"})
@@ -293,13 +321,12 @@ class _Kernel:
         return self._send(stream, msg_or_type, content, parent, ident, **others)
 
     def _redacted(self, kind: str, content: Any) -> Any:
-        if kind in _BUNDLES:
-            parts = {part: self._guard.bundle(content[part]) for part in ("data", "metadata") if part in content}
-            return {**content, **parts}
+        if kind in _DISPLAYS:
+            return self._guard.display(content)
         if kind == "stream":
             return {**content, "text": self._guard.redactor().text(content["text"])}
-        if kind == "inspect_reply":
-            return {**content, "data": self._guard.bundle(content.get("data", {}))}
+        if kind == "complete_reply":
+            return self._guard.completions(content)
         return self._guard.data(content) if kind in _WHOLE else content
 
     def _text(self, sent: _Sent, of: object) -> tuple[str, list[_Sent]]:

@@ -17,6 +17,8 @@ from ...runtime.guard import guarded
 from ...runtime.parent import Parent
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from IPython.core.interactiveshell import InteractiveShell
 
     from ...core.outcome import Outcome
@@ -127,6 +129,7 @@ class MccMagics(Magics):
         from ...core.cell import parse_call
 
         call = parse_call(line)
+        self._say_unexpanded(call.arguments, "call it from Python: mcc.tools.NAME({}=…)")
         try:
             outcome = self.toolbox.call(call.name, call.arguments, timeout=call.timeout, show=_show, spill=call.spill)
         except KeyboardInterrupt as interrupt:
@@ -143,16 +146,17 @@ class MccMagics(Magics):
     @line_magic
     @guarded
     def mcc_tools(self, line: str) -> None:
-        """List the declared tools, or forget one.
+        """List the declared tools, or forget some.
 
         %mcc_tools
-        %mcc_tools rm NAME
+        %mcc_tools rm NAME…
         """
-        words = _words("%mcc_tools", line, "[rm NAME]")
-        if words[:1] == ["rm"] and len(words) == 2:
-            print(f"removed {self.toolbox.registry.remove(words[1]).key}")
+        words = _words("%mcc_tools", line, "[rm NAME…]")
+        if words[:1] == ["rm"] and len(words) > 1:
+            for name in words[1:]:
+                print(f"removed {self.toolbox.registry.remove(name).key}")
         elif words:
-            raise _usage("%mcc_tools", "[rm NAME]")
+            raise _usage("%mcc_tools", "[rm NAME…]")
         else:
             self._display(self.toolbox.listing())
 
@@ -211,18 +215,21 @@ class MccMagics(Magics):
     def mcc_session(self, line: str) -> Any:
         """The notebook's session: what every tool can read in MCC_CTX.
 
-        %mcc_session set KEY=VALUE   VALUE is JSON, or text as it is
+        %mcc_session set KEY=VALUE …   a VALUE is JSON or text; quote text that holds blanks
         %mcc_session get KEY
         %mcc_session del KEY
         %mcc_session list
         %mcc_session clear           forgets everything but the identity
         """
-        form = "set KEY=VALUE | get KEY | del KEY | list | clear"
+        form = "set KEY=VALUE … | get KEY | del KEY | list | clear"
         session = self.toolbox.session
         match line.strip().split(maxsplit=1):
             case ["set", entry] if "=" in entry:
-                key, _, text = entry.partition("=")
-                session[key.strip()] = _json_or_text(text.strip())
+                from ...core.cell import parse_entries
+
+                entries = parse_entries(entry)
+                session.put(entries)
+                self._say_unexpanded(entries, 'set it from Python: mcc.session["{}"] = …')
             case ["get" | "del" as verb, key]:
                 if key not in session:
                     raise _argument_error(f"session: there is no entry `{key}`; `%mcc_session list` shows them")
@@ -289,15 +296,15 @@ class MccMagics(Magics):
     def mcc_guard(self, line: str) -> None:
         """Redact everything this shell displays: output, results, errors, help. `print(os.environ)` shows marks.
 
-        %mcc_guard on
+        %mcc_guard on [--never NAME…]   the values of these names are not searched for
         %mcc_guard off
         %mcc_guard status   what it searches for, by name, and what it does not cover
         """
         from .guard import guard_of, switch_off, switch_on
 
         match line.split():
-            case ["on"]:
-                switch_on(self.shell, self.toolbox)
+            case ["on"] | ["on", "--never", _, *_] as words:
+                switch_on(self.shell, self.toolbox, never=words[2:] or None)
                 print("The guard is on; `%mcc_guard status` says what it covers.")
             case ["off"]:
                 switch_off(self.shell)
@@ -306,7 +313,7 @@ class MccMagics(Magics):
                 guard = guard_of(self.shell)
                 print("The guard is off; `%mcc_guard on` switches it on." if guard is None else guard.status())
             case _:
-                raise _usage("%mcc_guard", "on | off | status")
+                raise _usage("%mcc_guard", "on [--never NAME…] | off | status")
 
     def tell_policy(self) -> None:
         """Says what is wrong with a policy file and which of its tools are unavailable; without a file it does nothing.
@@ -363,6 +370,13 @@ class MccMagics(Magics):
             self._display(self.toolbox.listing(added.tools))
         added.raise_for_problems()
 
+    def _say_unexpanded(self, entries: Mapping[str, object], instead: str) -> None:
+        from ...core.cell import unexpanded
+
+        for name in unexpanded(entries, self.shell.user_ns):
+            what = "is the text as you typed it, because no variable is expanded here"
+            print(f"note: `{name}` {what}; {instead.format(name)}")
+
     def _finished(self, outcome: Outcome, *, raise_error: bool) -> None:
         """Shows what has not been shown while the tool ran, and raises when it failed."""
         if outcome.mode == "cached":
@@ -400,16 +414,6 @@ def _argument_error(text: str) -> Exception:
     from ...core.errors import ArgumentError
 
     return ArgumentError(text)
-
-
-def _json_or_text(text: str) -> object:
-    """JSON where it is JSON, else the text as it stands; NaN is text too."""
-    import json
-
-    try:
-        return json.loads(text, parse_constant=str)
-    except ValueError:
-        return text
 
 
 def _words(

@@ -75,6 +75,8 @@ class Publishing:
         """Looks for what may have changed and nobody tells."""
         current = sys.modules.get("mcc_jupyter.runtime.current")  # a toolbox that was never made costs no import
         toolbox = None if current is None else current.toolbox_known(self._shell)
+        if toolbox is not None:
+            toolbox.governed.refresh()
         parent = None if toolbox is None else toolbox.parent()
         guarded = GUARD in vars(self._shell)
         seen = self._seen
@@ -94,7 +96,7 @@ class Publishing:
                 return
             publisher = self.publisher
         if toolbox is not None:
-            toolbox.registry.on_change = toolbox.session.on_change = publisher.poke
+            toolbox.registry.on_change = toolbox.session.on_change = toolbox.governed.on_change = publisher.poke
         publisher.poke()
 
     @property
@@ -142,11 +144,12 @@ class Publishing:
         with self._asking:  # the publisher's thread, and who asks on the control channel
             self._told = self._told or Told()
             tools = toolbox.entries(self._told)
+            policy = toolbox.governed.summary()
         return Contents(
             tools=tools,
             session=tuple(toolbox.session.rows()),
             isolation=toolbox.launcher.isolation if tools else None,
-            policy=toolbox.governed.standing(()).brief(),
+            policy=policy,
             **facts,
         )
 

@@ -10,6 +10,7 @@ from jupyter_core.paths import jupyter_data_dir, jupyter_runtime_dir
 from jupyter_server.extension.application import ExtensionApp
 from traitlets import Dict, Enum, Float, Int, List, Unicode, default
 
+from ...runtime import serving
 from ...runtime.audit import Audit
 from .base import Services
 from .calls import Calls
@@ -19,7 +20,9 @@ from .kernels import Kernels
 from .ledger import Ledger
 from .link import REPLY, REQUEST
 from .people import People
+from .policies import watch_policy
 from .routes import routes
+from .starting import tell_kernels, who_asks
 
 
 class MccServer(ExtensionApp):
@@ -45,6 +48,11 @@ class MccServer(ExtensionApp):
         help="What becomes of a save that holds a secret: told, outputs redacted, refused, or not even looked at.",
     ).tag(config=True)
 
+    policy = Unicode(
+        help="The operator's policy file (docs/policy.md). /etc/mcc/mcc.toml goes before it; a relative path begins at "
+        "the folder where the server was started."
+    ).tag(config=True)
+
     audit_file = Unicode(
         help="Where the log of calls is kept; empty: nowhere. Default: mcc/audit.jsonl in Jupyter's data folder."
     ).tag(config=True)
@@ -60,11 +68,15 @@ class MccServer(ExtensionApp):
         people = People(self.user_groups, server.identity_provider, server.authorizer)
         audit = Audit(self.audit_file, say=self.log.warning) if self.audit_file else None
         events = install(server.event_logger, self.log)
-        guard = guard_saves(server, kernels, events, mode=lambda: self.save_guard, log=self.log)
+        root = str(server.kernel_manager.root_dir)
+        policy = watch_policy(server, self.policy, root, events, self.log)
+        guard = guard_saves(server, kernels, events, mode=lambda: self.save_guard, log=self.log, known=policy.secrets)
         self.settings["mcc_save_guard"] = guard
         ledger = Ledger(audit, events)
         calls = Calls(kernels, most=self.max_calls, started=ledger.started, ended=ledger.ended)
-        self.settings["mcc_services"] = Services(kernels, calls, people, ledger, self.max_body_bytes)
+        self.settings["mcc_services"] = Services(kernels, calls, people, ledger, policy, self.max_body_bytes)
+        serving.HERE.start(root, lambda: policy.path, lambda: who_asks(people).pair)
+        self.settings["mcc_tell_kernels"] = tell_kernels(server, serving.HERE)
         _keep_status_right(server.kernel_manager, server.web_app.settings)
 
     def initialize_handlers(self) -> None:
@@ -73,6 +85,8 @@ class MccServer(ExtensionApp):
     async def stop_extension(self) -> None:
         services: Services = self.settings["mcc_services"]
         self.settings["mcc_save_guard"].uninstall()
+        self.settings["mcc_tell_kernels"]()
+        serving.HERE.stop()
         services.calls.end_all()
         await services.kernels.close()
         await asyncio.to_thread(services.ledger.close)

@@ -26,6 +26,7 @@ from .errors import ApiError
 from .people import Person
 
 if TYPE_CHECKING:
+    from ...runtime.policy_watch import PolicyWatch
     from .calls import Calls
     from .kernels import Kernel, Kernels
     from .ledger import Ledger
@@ -43,6 +44,7 @@ class Services:
     calls: Calls
     people: People
     ledger: Ledger
+    policy: PolicyWatch
     largest_body: int
 
 

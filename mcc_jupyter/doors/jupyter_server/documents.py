@@ -24,7 +24,11 @@ class PolicyHandler(Handler):
     @web.authenticated
     @authorized(action="read", resource=POLICY)
     async def get(self) -> None:
-        await self.answer({"policy": None})
+        person = self.person
+        seen = await asyncio.to_thread(self.services.policy.look)
+        groups = None if person.groups is None else frozenset(person.groups)
+        told = None if seen is None else seen.json(person.name, groups, everything=person.sees_all)
+        await self.answer({"policy": told})
 
 
 class AuditHandler(Handler):

@@ -42,6 +42,11 @@ class Person:
         """Whether other users' calls and workspaces are shown: an operator."""
         return self.groups is not None and "admin" in self.groups
 
+    @property
+    def pair(self) -> tuple[str, tuple[str, ...] | None]:
+        """Name and groups."""
+        return self.name, self.groups
+
     def caller(self) -> dict[str, object]:
         """As a kernel gets it with a call."""
         return {"user": self.name, "email": None, "groups": None if self.groups is None else list(self.groups)}
@@ -65,7 +70,13 @@ class People:
         self._unrestricted = type(authorizer) is AllowAllAuthorizer
 
     def person(self, user: User) -> Person:
-        name = local_user() if self._shared else _printable(user.username)
+        return self._of(local_user() if self._shared else _printable(user.username), user)
+
+    def own(self) -> Person:
+        """Who runs the server: for what no request asks for."""
+        return self._of(local_user())
+
+    def _of(self, name: str, user: User | None = None) -> Person:
         if self._configured is not None:
             named = (*self._configured.get(name, ()), *self._configured.get(EVERYBODY, ()))
             return Person(name, tuple(dict.fromkeys(named)), "configuration")

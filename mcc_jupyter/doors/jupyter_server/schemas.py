@@ -28,13 +28,22 @@ def _page(name: str, item: Schema, **more: Schema) -> Schema:
     return _object({**more, name: {"type": "array", "items": item}, "next_cursor": cursor})
 
 
+_STATE: Schema = {"enum": ["loaded", "failed"], "description": "failed: it cannot be used, and grants nothing."}
+
 _POLICY: Schema = {
     "type": ["object", "null"],
-    "description": "The operator's policy file, by its label; null without one.",
+    "description": "What the operator's policy file lets the kernel's workspace do, by name; null without a file.",
     "properties": {
-        "label": _TEXT_OR_NULL,
-        "workspace": _TEXT_OR_NULL,
-        **dict.fromkeys(("profiles", "allow", "deny", "exposed", "problems", "notes"), _TEXTS),
+        "label": _TEXT,
+        "state": _STATE,
+        "workspace": {**_TEXT_OR_NULL, "description": "As seen from the policy file's folder; null: not named."},
+        "profiles": {**_TEXTS, "description": "Those of the workspace."},
+        "allow": {**_TEXTS, "description": "Patterns of names that cells may ask for."},
+        "deny": _TEXTS,
+        "exposed": {**_TEXTS, "description": "Names that cells may ask for because a tool exposes them."},
+        "dropped": {**_TEXTS, "description": "Tools that were given up or taken back."},
+        "notices": {**_TEXTS, "description": "Why tools that are for everyone cannot be called."},
+        "notes": {**_TEXTS, "description": "The file's problems, then warnings and what else is to be said."},
     },
 }
 
@@ -230,5 +239,23 @@ SCHEMAS: dict[str, Schema] = {
         {**dict.fromkeys(("key", "call", "kernel", "workspace", "reason"), _TEXT_OR_NULL), "names": _TEXTS},
     ),
     "OpenApi": {"type": "object"},
-    "Policy": _object({"policy": _POLICY}),
+    "Policy": _object(
+        {
+            "policy": {
+                "oneOf": [ref("PolicyFile"), {"type": "null"}],
+                "description": "The operator's policy file as the server sees it; null without one.",
+            }
+        }
+    ),
+    "PolicyFile": _object(
+        {
+            "label": _TEXT,
+            "state": _STATE,
+            "problems": {**_TEXTS, "description": "Why it cannot be used."},
+            "notes": _TEXTS,
+            "warnings": {**_TEXTS, "description": "Where others than its owner may change it."},
+            "profiles": {**_TEXTS, "description": "Those of your workspaces, and what they include."},
+            "workspaces": {**_TEXTS, "description": "The patterns of those that are for you."},
+        }
+    ),
 }

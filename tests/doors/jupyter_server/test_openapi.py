@@ -83,7 +83,7 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str,
     log = folder / "server.log"
     (folder / "root").mkdir()
     given = {**environment(folder), "MARKED": MARK, "JUPYTER_RUNTIME_DIR": str(folder / "runtime"), "JUPYTER_CONFIG_DIR": str(folder / "config"), "JUPYTER_DATA_DIR": str(folder / "data")}
-    arguments = ["--no-browser", "--port=0", "--allow-root", f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={folder / 'root'}", "--ServerApp.base_url=/a%40b/", "--ServerApp.allow_unauthenticated_access=False", "--ServerApp.jpserver_extensions=jupyter_server_terminals=False", "--ServerApp.jpserver_extensions=mcc_jupyter=True", "--debug"]
+    arguments = ["--no-browser", "--port=0", "--allow-root", f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={folder / 'root'}", "--ServerApp.base_url=/a%40b/", "--ServerApp.allow_unauthenticated_access=False", "--ServerApp.jpserver_extensions=jupyter_server_terminals=False", "--ServerApp.jpserver_extensions=mcc_jupyter=True", "--MccServer.kernel_timeout=60", "--debug"]
     with log.open("wb") as output:
         process = subprocess.Popen([sys.executable, "-m", "jupyter_server", *arguments], env=given, cwd=folder, stdout=output, stderr=output)
     try:
