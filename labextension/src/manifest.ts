@@ -34,8 +34,9 @@ export interface Policy {
   readonly deny: readonly string[];
   /** Names that the workspace itself gets. */
   readonly exposed: readonly string[];
-  /** Why the file cannot be used. */
-  readonly problems: readonly string[];
+  /** The file cannot be used: nothing is granted, and the notes say why. */
+  readonly failed: boolean;
+  readonly dropped: readonly string[];
   readonly notes: readonly string[];
 }
 
@@ -83,7 +84,8 @@ export function readPolicy(data: unknown): Policy | null {
     allow: texts(found['allow']),
     deny: texts(found['deny']),
     exposed: texts(found['exposed']),
-    problems: texts(found['problems']),
+    failed: found['state'] === 'failed',
+    dropped: texts(found['dropped']),
     notes: texts(found['notes'])
   };
 }

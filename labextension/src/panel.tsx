@@ -98,7 +98,8 @@ function PolicyDetails(props: { policy: Policy; trans: TranslationBundle }): JSX
     [trans.__('Profiles'), listed(policy.profiles, trans)],
     [trans.__('Cells may ask for'), listed(policy.allow, trans)],
     [trans.__('Never'), listed(policy.deny, trans)],
-    [trans.__('Given to the workspace'), listed(policy.exposed, trans)]
+    [trans.__('Exposed to the workspace'), listed(policy.exposed, trans)],
+    [trans.__('Given up'), listed(policy.dropped, trans)]
   ];
   return (
     <>
@@ -112,9 +113,14 @@ function PolicyDetails(props: { policy: Policy; trans: TranslationBundle }): JSX
             </React.Fragment>
           ))}
         </dl>
-        <Lines className="mcc-notes" lines={policy.notes} />
+        {!policy.failed && <Lines className="mcc-notes" lines={policy.notes} />}
       </details>
-      <Lines className="mcc-notices" lines={policy.problems} />
+      {policy.failed && (
+        <Lines
+          className="mcc-notices"
+          lines={[trans.__('The policy file cannot be used: it grants nothing.'), ...policy.notes]}
+        />
+      )}
     </>
   );
 }

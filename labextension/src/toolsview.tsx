@@ -1,7 +1,7 @@
 /** The list of tools, and the one that is chosen. The list draws what is seen of it, so that 1,000 tools are as quick as 10. */
 
 import { TranslationBundle } from '@jupyterlab/translation';
-import React, { useLayoutEffect, useMemo, useRef, useState } from 'react';
+import React, { useCallback, useLayoutEffect, useMemo, useRef, useState } from 'react';
 
 import { useAnswer } from './answer';
 import { Tool, visibleTools } from './manifest';
@@ -25,6 +25,7 @@ export function ToolsView(props: {
   const [chosen, setChosen] = useState<string | null>(null);
   const found = useMemo(() => visibleTools(tools, query), [tools, query]);
   const tool = found.find(item => item.key === chosen) ?? null;
+  const choose = useCallback((item: Tool) => setChosen(item.key), []);
   if (tools.length === 0) {
     return (
       <div className="mcc-empty">
@@ -51,7 +52,7 @@ export function ToolsView(props: {
         aria-label={trans.__('Search tools')}
         onChange={event => setQuery(event.target.value)}
       />
-      <ToolList tools={found} chosen={tool} onChoose={item => setChosen(item.key)} trans={trans} />
+      <ToolList tools={found} chosen={tool} onChoose={choose} trans={trans} />
       {found.length === 0 && <p className="mcc-empty">{trans.__('No tool matches.')}</p>}
       {tool === null ? (
         <p className="mcc-hint">{found.length > 0 && trans.__('Choose a tool to see what it gets, or to run it.')}</p>
@@ -109,32 +110,52 @@ function ToolList(props: {
     >
       <div className="mcc-list-all" style={{ height: tools.length * ROW }}>
         {drawn.map(item => (
-          <div
+          <ToolRow
             key={item.tool.key}
-            id={rowId(item.place)}
-            className="mcc-list-row"
-            role="option"
-            aria-selected={item.tool === chosen}
-            aria-setsize={tools.length}
-            aria-posinset={item.place + 1}
-            style={{ top: item.place * ROW }}
-            title={item.tool.notice ?? item.tool.description}
-            onClick={() => onChoose(item.tool)}
-          >
-            <span className={item.tool.available ? 'mcc-dot mcc-dot-on' : 'mcc-dot'} aria-hidden="true">
-              {item.tool.available ? '●' : '○'}
-            </span>
-            <span className="mcc-list-name">{item.tool.name}</span>
-            <span className="mcc-list-kind">{item.tool.kind}</span>
-            <span className="mcc-list-more">
-              {item.tool.available ? firstLine(item.tool.description) : reason(item.tool, trans)}
-            </span>
-          </div>
+            tool={item.tool}
+            place={item.place}
+            total={tools.length}
+            isChosen={item.tool === chosen}
+            onChoose={onChoose}
+            trans={trans}
+          />
         ))}
       </div>
     </div>
   );
 }
+
+/** One row, drawn anew only when it is another: scrolling changes which rows there are. */
+const ToolRow = React.memo(function ToolRow(props: {
+  tool: Tool;
+  place: number;
+  total: number;
+  isChosen: boolean;
+  onChoose: (tool: Tool) => void;
+  trans: TranslationBundle;
+}): JSX.Element {
+  const { tool, place, total, isChosen, onChoose, trans } = props;
+  return (
+    <div
+      id={rowId(place)}
+      className="mcc-list-row"
+      role="option"
+      aria-selected={isChosen}
+      aria-setsize={total}
+      aria-posinset={place + 1}
+      style={{ top: place * ROW }}
+      title={tool.notice ?? tool.description}
+      onClick={() => onChoose(tool)}
+    >
+      <span className={tool.available ? 'mcc-dot mcc-dot-on' : 'mcc-dot'} aria-hidden="true">
+        {tool.available ? '●' : '○'}
+      </span>
+      <span className="mcc-list-name">{tool.name}</span>
+      <span className="mcc-list-kind">{tool.kind}</span>
+      <span className="mcc-list-more">{tool.available ? firstLine(tool.description) : reason(tool, trans)}</span>
+    </div>
+  );
+});
 
 function ToolDetails(props: { host: Host; kernel: string; tool: Tool; revision: string }): JSX.Element {
   const { host, kernel, tool, revision } = props;

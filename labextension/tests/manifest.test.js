@@ -30,10 +30,10 @@ test('tools are counted', () => {
 test('session keys and the policy are read', () => {
   assert.deepEqual(readSession([{ key: 'region', type: 'str', size: 9 }, 3]), [{ key: 'region', type: 'str', size: 9 }]);
   assert.equal(readPolicy(null), null);
-  const none = { label: 'mcc.toml', workspace: null, profiles: [], allow: [], deny: [], exposed: [], problems: [], notes: [] };
+  const none = { label: 'mcc.toml', workspace: null, profiles: [], allow: [], deny: [], exposed: [], failed: false, dropped: [], notes: [] };
   assert.deepEqual(readPolicy({ label: 'mcc.toml', notes: ['x'] }), { ...none, notes: ['x'] });
-  const full = { ...none, workspace: 'ops', profiles: ['dev'], allow: ['AWS_*'], deny: ['A'], exposed: ['B'], problems: ['p'] };
-  assert.deepEqual(readPolicy({ ...full, more: 1 }), full);
+  const full = { ...none, workspace: 'ops', profiles: ['dev'], allow: ['AWS_*'], deny: ['A'], exposed: ['B'], failed: true, dropped: ['t'] };
+  assert.deepEqual(readPolicy({ ...full, state: 'failed', more: 1 }), full);
 });
 
 test('a window holds what is seen and a margin', () => {

@@ -307,7 +307,6 @@ class Toolbox:
             kept = self._kept
         if kept is not None:
             kept.retire()
-        self.registry.on_change()
 
     def close(self) -> None:
         """Ends every running call and the launcher."""

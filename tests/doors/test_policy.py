@@ -274,7 +274,7 @@ def test_the_manifest_has_the_authority_by_name_and_follows_it(start: Callable[.
 
     kernel.fine("%load_ext mcc_jupyter")
     assert until(told)
-    assert {key: told()[key] for key in ("label", "workspace", "profiles", "allow", "deny", "problems")} == {"label": "mcc.toml", "workspace": None, "profiles": ["dev"], "allow": ["AWS_*"], "deny": [], "problems": []}
+    assert {key: told()[key] for key in ("label", "state", "workspace", "profiles", "allow", "deny")} == {"label": "mcc.toml", "state": "loaded", "workspace": None, "profiles": ["dev"], "allow": ["AWS_*"], "deny": []}
     kernel.policy.write_text(kernel.policy.read_text().replace('allow = ["AWS_*"]', ""))
     kernel.asked("%mcc_use small")
     assert until(lambda: told()["allow"] == [])
