@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import Self
 
+from ..core.access import printable
 from ..core.errors import ArgumentError
 
 SPILL_BYTES = 1024 * 1024 * 1024
@@ -49,7 +50,7 @@ class Spill:
             raise ArgumentError(text) from None
         except (OSError, ValueError) as error:  # a NUL in a name is a ValueError
             why = getattr(error, "strerror", None) or "it is no name of a file"
-            raise ArgumentError(f"Tool {self._tool!r}: spill: `{path}` cannot be written: {why}") from None
+            raise ArgumentError(f"Tool {self._tool!r}: spill: `{printable(path)}` cannot be written: {why}") from None
 
 
 class SpillFile:

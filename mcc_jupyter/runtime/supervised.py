@@ -25,6 +25,7 @@ from typing import Any, Protocol
 
 from ..core.command import Request
 from .descriptors import CHUNK, memory, post, rest_of_line, send, umask, widened
+from .sizes import too_low, what_to_do
 
 ANSWER_LIMIT = 64 * 1024 * 1024
 """Bytes of an answer on descriptor 8; a larger one is dropped, with a note."""
@@ -229,7 +230,7 @@ class Call:
             self.error = "a variable holds a NUL character, which no process can be given"
             return False
         except ConnectionError:
-            self.error = "the launcher ended; call again"
+            self.error = f"the launcher ended; {what_to_do()}"
             return False
         except OSError as error:
             what = f" ({error.filename})" if error.filename else ""
@@ -403,9 +404,9 @@ class Call:
         status, stopped = self.report["status"], self.report["stopped"]
         code = None if status is None else os.waitstatus_to_exitcode(status)
         notes = list(self.report["notes"])
-        low = [name for name in ("mem_mb", "nofile") if getattr(self.request.limits, name) is not None]
-        if low and self.answer is None and stopped is None and code is not None and (code < 0 or code in (126, 127)):
-            notes.append(f"a limit may be too low for it: {', '.join(f'limits.{name}' for name in low)}")
+        low = too_low(self.request.limits, code) if self.answer is None and stopped is None else ()
+        if low:
+            notes.append(f"a limit may be too low for it: {', '.join(low)}")
         if self.answer is not None and self.answer.dropped:
             notes.append(f"its answer was larger than {ANSWER_LIMIT >> 20} MiB and was dropped")
         return Exit(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ..processes import alive, until
+from ..processes import alive, until, written
 
 MARK = "n0t-f0r-any-eyes-4711"
 LAUNCH = [sys.executable, "-m", "mcc_jupyter", "launch"]
@@ -295,3 +296,62 @@ def test_a_command_that_does_not_stand_behind_two_dashes_is_told_so(launch: Term
     status, out, err = launch(*words)
     assert (status, out) == (2, "")
     assert err.endswith("\nmcc-jupyter launch: error: write what to start behind --, such as: mcc-jupyter launch -- jupyter lab\n")
+
+
+# ---- what is not started
+
+
+@pytest.mark.parametrize(("text", "why"), [("garbage", "Exec format error"), ("#!/no/such", "No such file or directory")])
+def test_a_pass_that_cannot_be_started_is_told_with_the_variable(launch: Terminal, text: str, why: str) -> None:
+    program = launch.folder / "bin" / "pass"
+    program.write_text(text + "\n")
+    program.chmod(0o755)
+    store = launch.folder / ".password-store"
+    store.mkdir()
+    (store / "k.gpg").touch()
+    launch.write("KEY=pass:k\n")
+    message = f"mcc-jupyter launch: T: KEY: the program pass cannot be started ({why}); correct {program}\n"
+    assert launch("--env-file", "T", "--", "touch", "started") == (1, "", message)
+
+
+def test_too_large_an_environment_is_told_with_what_is_the_largest_in_it(launch: Terminal) -> None:
+    launch.write("".join(f"V{at}={'x' * (30_000 + at)}\n" for at in range(10)), ".env")
+
+    def small() -> None:
+        resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, 1 << 20))
+
+    process = launch.start("--", "true", preexec_fn=small)
+    message = "mcc-jupyter launch: cannot start true: Argument list too long; the variable V9 takes most of the room\n"
+    assert process.communicate(timeout=60) == ("", message)
+    assert process.returncode == 126
+    process = launch.start("--", "true", *["y" * 100_000] * 2, preexec_fn=small)
+    assert "; the command itself, with its arguments, takes most of the room" in process.communicate(timeout=60)[1]
+
+
+def test_a_command_without_a_name_is_none(launch: Terminal) -> None:
+    status, out, err = launch("--", "")
+    assert (status, out) == (2, "")
+    assert err.endswith("mcc-jupyter launch: error: write what to start behind --, such as: mcc-jupyter launch -- jupyter lab\n")
+
+
+def test_a_note_is_no_output_where_there_is_no_stderr(launch: Terminal) -> None:
+    process = launch.start("--env-file", "gone", "--", "echo", "hi", preexec_fn=lambda: [os.close(fd) for fd in (0, 2)])
+    assert process.communicate(timeout=60)[0] == "hi\n"
+    assert process.returncode == 0
+
+
+def test_a_pass_that_is_waited_for_ends_with_launch(launch: Terminal) -> None:
+    program = launch.folder / "bin" / "pass"
+    program.write_text("#!/bin/sh\nsleep 60 & echo $! > below.new; mv below.new below; wait\n")
+    program.chmod(0o755)
+    store = launch.folder / ".password-store"
+    store.mkdir()
+    (store / "k.gpg").touch()
+    launch.write("KEY=pass:k\n")
+    process = launch.start("--env-file", "T", "--", "touch", "started")
+    below = written(launch.folder / "below")
+    process.terminate()
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGTERM
+    assert until(lambda: not alive(below))
+    assert not (launch.folder / "started").exists()

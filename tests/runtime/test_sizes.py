@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from mcc_jupyter.core.errors import ToolUnavailable
-from mcc_jupyter.runtime.sizes import environment_room, sized
+from mcc_jupyter.core.tool import Limits
+from mcc_jupyter.runtime.sizes import environment_room, sized, too_low, what_to_do
 
 from .conftest import World
 
@@ -25,12 +26,14 @@ ROOM = [
     (32 * MIB, 6 * MIB - RESERVE),
     (resource.RLIM_INFINITY, 6 * MIB - RESERVE),
     (1 * MIB, 256 * 1024 - RESERVE),
-    (128 * 1024, 0),
+    (512 * 1024, 128 * 1024 - RESERVE),
+    (256 * 1024, 128 * 1024 - RESERVE),
+    (0, 128 * 1024 - RESERVE),
 ]
 
 
 @pytest.mark.parametrize(("stack", "room"), ROOM)
-def test_the_room_is_a_quarter_of_the_stack_less_a_reserve_and_bounded(
+def test_the_room_is_a_quarter_of_the_stack_and_bounded_less_a_reserve(
     stack: int, room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda what: (stack, stack) if what == resource.RLIMIT_STACK else (0, 0))
@@ -115,6 +118,73 @@ def test_with_a_stack_of_one_mib_what_starts_is_told_from_what_does_not(tmp_path
     for text in (told, told_too):
         assert text.startswith("its 20")
         assert text.endswith(f"bytes and a process may have {256 * 1024 - RESERVE:,}; the largest is BIG_000 with 1,008")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the stack limit says nothing about the environment")
+def test_with_a_stack_of_256_kib_a_tool_with_few_variables_starts(tmp_path: Path) -> None:
+    script = _SMALL_STACK.replace("1 << 20, 1 << 20", "1 << 18, 1 << 18").replace('({"exec": "true"}, {"fn": "work:f"})', '({"exec": "true"},)').replace("(170, 200)", "(40, 200)")
+    ran = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True)
+    fits, told = json.loads(ran.stdout)
+    assert fits is True
+    assert told.endswith(f"bytes and a process may have {128 * 1024 - RESERVE:,}; the largest is BIG_000 with 1,008")
+
+
+@pytest.mark.parametrize(
+    ("few", "text"),
+    [
+        (16, "it needs 32 descriptors and this process may have 16; raise the limit (`ulimit -n`)"),
+        (31, "it needs 32 descriptors and this process may have 31; raise the limit (`ulimit -n`)"),
+        (32, "call again"),
+        (resource.RLIM_INFINITY, "call again"),
+    ],
+)
+def test_a_launcher_that_has_too_few_descriptors_is_told_as_that(few: int, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (few, few) if what == resource.RLIMIT_NOFILE else (0, 0))
+    assert what_to_do() == text
+
+
+_FEW = """
+import resource, sys
+from mcc_jupyter.core.tool import Origin
+from mcc_jupyter.runtime.toolbox import Toolbox
+import mcc_jupyter.runtime.calls
+resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))
+toolbox = Toolbox(lambda: {"PATH": "/usr/bin:/bin"})
+toolbox.add({"name": "t", "exec": "true"}, Origin("python", "test"), folder="/")
+print(toolbox.call("t").failure)
+"""
+
+
+def test_with_too_few_descriptors_a_call_says_so() -> None:
+    ran = subprocess.run([sys.executable, "-c", _FEW], capture_output=True, text=True, check=True)
+    told = "could not start: the launcher ended; it needs 32 descriptors and this process may have 20; raise the limit (`ulimit -n`)\n"
+    assert ran.stdout == told
+
+
+@pytest.mark.parametrize(
+    ("limits", "code", "low"),
+    [
+        ({"nofile": 5}, 2, ("limits.nofile",)),
+        ({"nofile": 5}, 0, ()),
+        ({"nofile": 5}, None, ()),
+        ({"nofile": 16}, 2, ()),
+        ({"nofile": 16}, 127, ("limits.nofile",)),
+        ({"mem_mb": 10}, 2, ()),
+        ({"mem_mb": 10}, -9, ("limits.mem_mb",)),
+        ({"mem_mb": 10, "nofile": 64}, 126, ("limits.mem_mb", "limits.nofile")),
+        ({}, 127, ()),
+    ],
+)
+def test_the_limits_that_may_be_too_low_for_a_program(limits: dict[str, int], code: int | None, low: tuple[str, ...]) -> None:
+    assert too_low(Limits(**limits), code) == low  # type: ignore[arg-type]
+
+
+def test_any_low_number_of_files_is_told_where_a_shell_fails_of_it(make_world: Callable[..., World]) -> None:
+    world = make_world()
+    for nofile in (1, 3, 5, 9):
+        world.declare({"name": "t", "exec": "echo hi", "limits": {"nofile": nofile}})
+        outcome = world.box.call("t")
+        assert outcome.notes == ("a limit may be too low for it: limits.nofile",)
 
 
 @pytest.mark.parametrize(("size", "text"), [(0, "0 bytes"), (1, "1 byte"), (2, "2 bytes"), (12_345, "12,345 bytes")])

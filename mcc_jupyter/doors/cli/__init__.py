@@ -16,7 +16,7 @@ from functools import partial
 from typing import BinaryIO, Literal, NoReturn
 
 from ... import __version__
-from ...core.errors import MccError, UnknownTool, near
+from ...core.errors import ArgumentError, MccError, UnknownTool, near
 from ...runtime.calls import Show, Showing
 from ...runtime.guard import guarded
 from ...runtime.parent import Parent
@@ -63,6 +63,10 @@ def _options(own: Sequence[str]) -> argparse.Namespace:
 
 
 def _run(options: argparse.Namespace) -> int:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise ArgumentError("the working directory no longer exists; change to another one") from None
     parent = Parent(os.environ)
     if "run" in options:
         status: int = options.run(parent(), options)

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from ...core.access import printable
 from ...core.lock import Change
 from ...runtime.checking import LOCK_NAME, Checked, check, read_lock, write_lock
 from .streams import print_json
@@ -55,7 +56,7 @@ def _check(parent: Mapping[str, str], options: argparse.Namespace) -> int:
         _tell(checked)
     message = _message(checked, options, there=lock is not None)
     if message:
-        print(f"{options.lock}: {message}", file=sys.stderr)
+        print(f"{printable(options.lock)}: {message}", file=sys.stderr)
     return status
 
 

@@ -61,12 +61,8 @@ def _launch(parent: Mapping[str, str], options: argparse.Namespace) -> int:
     shown = printable(command[0])
     start = None
     try:
-        folder = os.getcwd()
-    except FileNotFoundError:
-        return _told("the working directory no longer exists; change to another one", NO_SECRET)
-    try:
         start = launching.prepare(
-            command, parent=parent, folder=folder, env_files=options.env_file, provider=options.provider
+            command, parent=parent, folder=os.getcwd(), env_files=options.env_file, provider=options.provider
         )
         for note in start.notes:
             _told(note)
