@@ -22,7 +22,7 @@ GRACE = 3.0
 """Seconds that a process or a port that is on its way out is given."""
 
 NOT_WATCHED = frozenset(
-    {".git", ".venv", ".bench", ".demo", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__", "htmlcov"}
+    {".git", ".venv", ".bench", ".demo", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__", "htmlcov", "node_modules", ".yarn"}
 )
 _PROC = Path("/proc/self/task")
 
