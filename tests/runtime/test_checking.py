@@ -146,7 +146,7 @@ def test_a_mistake_where_an_error_is_expected_is_a_note_unless_another_parent_mi
 
     assert found.read.notes == [
         "a.ipynb: cell 1: unknown key `envv` (did you mean `env`?) (line 4); the cell is expected to fail and declares nothing",
-        "b.ipynb: cell 1: YAML line 3, column 1: no valid YAML; look at quotes and indentation; the cell is expected to fail and declares nothing",
+        "b.ipynb: cell 1: YAML line 3, column 1: no valid YAML; look at quotes and indentation; for a shell script write `%%mcc_tool NAME`; the cell is expected to fail and declares nothing",
     ]
     assert problems(found) == ["c.ipynb: cell 1: limits.mem_mb: write a number of MiB, without quotes (line 4)"]
 
