@@ -71,14 +71,14 @@ class Launcher:
         self.poll = processes.watching(control, kernel, self.wakeup[0])
         self.poll.register(keeper, 0)  # nothing to read; it tells when the other end has gone
         self.socket = socket.socket(fileno=control)
-        self.open, self.left = True, False
+        self.open, self.left, self.retired = True, False, False
         self.orders = b""
         self.deadline = 0.0
 
     def run(self) -> None:
         self.fork("c")
         while self.open or self.left:
-            for fd, _ in self.poll.poll(TICK if self.deadline else None):
+            for fd, _ in self.poll.poll(TICK if self.deadline or self.retired else None):
                 if fd == self.wakeup[0]:
                     if signal.SIGTERM in os.read(fd, 512):
                         self.finish()
@@ -92,6 +92,9 @@ class Launcher:
             if self.deadline and time.monotonic() > self.deadline:
                 for pid in self.supervisors:
                     processes.kill(pid)
+            elif self.retired:
+                for pid in self.supervisors:  # no order to end one that its tool has stopped comes any more
+                    processes.kill(pid, signal.SIGCONT)
 
     def serve_control(self) -> None:
         try:
@@ -156,6 +159,7 @@ class Launcher:
 
     def retire(self) -> None:
         """The keeper has gone. The kernel starts another at its next call; what runs here goes on to its end."""
+        self.retired = True
         self.ignore(self.keeper, self.control)
         self.socket.shutdown(socket.SHUT_RDWR)
 

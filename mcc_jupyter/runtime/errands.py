@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import time
@@ -76,8 +77,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             for fd in below:
                 with contextlib.suppress(OSError):
                     signal.pidfd_send_signal(fd, number)
+            until = time.monotonic() + PATIENCE
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(PATIENCE)
+            for fd in below:
+                select.select([fd], [], [], max(0.0, until - time.monotonic()))
 
 
 def _below(pid: int) -> list[int]:

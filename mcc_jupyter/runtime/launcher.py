@@ -2,8 +2,9 @@
 
 1. Nothing is forked from this process: ``child/launch.py`` is started once and keeps a confined supervisor ready. A
    call goes over that supervisor's own socket (``supervised.py``).
-2. A launcher that died is replaced at the next call, or at once where a call has lost who watched over it: another
-   one ends what is left. What runs goes on. A process forked from this one starts its own.
+2. A launcher that died is replaced at the next call, or at once where a call has lost who watched over it or the
+   launcher does not end it: another one ends what is left. What else runs goes on. A process forked from this one
+   starts its own.
 3. While a call runs, Ctrl-C is an order to the tool. It is raised when the tool has gone.
 4. From the first start on this process writes no core file (``RLIMIT_CORE`` is 0, for good).
 """
@@ -178,6 +179,19 @@ class Launcher:
                 with contextlib.suppress(OSError):
                     self._start()
 
+    def replace(self, taken: socket.socket) -> None:
+        """Another launcher in the place of one that does not do what it is told; one of them ends what is left.
+
+        Nothing where *taken* came from an earlier one.
+        """
+        with self._lock:
+            if self._process is None or self._owner != os.getpid() or taken not in self._numbers:
+                return
+            self._process.kill()  # the keeper, which may be stopped, too
+            self._leave()
+            with contextlib.suppress(OSError):
+                self._start()
+
     def refill(self) -> None:
         """Has the next supervisor made ready: after a call, since a fork beside it costs the call its processor."""
         with self._lock:
@@ -237,6 +251,7 @@ class Launcher:
         """Has nothing more to do with a launcher that died; what runs goes on."""
         control, process, self._control, self._process = self._control, self._process, None, None
         self._close_slots()
+        self._numbers.clear()
         if control is not None:
             control.close()
         former = [*self._former, process] if process is not None else self._former

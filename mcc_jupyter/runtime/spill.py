@@ -46,7 +46,7 @@ class Spill:
         try:
             return SpillFile(path)
         except FileExistsError:
-            text = f"Tool {self._tool!r}: spill: `{path}` exists already; give another name or remove it"
+            text = f"Tool {self._tool!r}: spill: `{printable(path)}` exists already; give another name or remove it"
             raise ArgumentError(text) from None
         except (OSError, ValueError) as error:  # a NUL in a name is a ValueError
             why = getattr(error, "strerror", None) or "it is no name of a file"
@@ -58,7 +58,7 @@ class SpillFile:
 
     def __init__(self, path: str) -> None:
         self._path = os.path.abspath(path)  # the folder may change while the tool runs
-        self._shown = path
+        self._shown = printable(path)
         self.total = self._written = 0
         self._trouble = ""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -61,6 +61,9 @@ class Supply(Protocol):
     def end(self, taken: socket.socket) -> None:
         """The supervisor does not report, or was killed: it is to end, with everything it watched."""
 
+    def replace(self, taken: socket.socket) -> None:
+        """It was to end and did not: who was told so is of no use for other calls either."""
+
 
 @dataclass(frozen=True, slots=True)
 class Exit:
@@ -189,15 +192,21 @@ class Call:
             if now > self.due:  # the launcher cannot do it either
                 self.unended, self.running = True, False
                 self.poll.unregister(self.socket)
+                self.end(unended=True)
         elif now > min(self.due, self.stop.due):
             self.overdue = "timeout" if now > self.due else "interrupt"
             self.due = now + _LOST_PATIENCE
             self.end()
 
-    def end(self) -> None:
-        """Has the supervisor killed."""
-        if self.supply is not None and self.socket is not None:
-            self.supply.end(self.socket)
+    def end(self, *, unended: bool = False) -> None:
+        """Has the supervisor killed; *unended*: that was of no use."""
+        watcher = self.watcher()
+        if self.supply is not None and watcher is not None:
+            (self.supply.replace if unended else self.supply.end)(watcher)
+
+    def watcher(self) -> socket.socket | None:
+        """The socket of the supervisor that watches over it."""
+        return self.socket
 
     def patience(self) -> int | None:
         """Milliseconds to wait before ``lasting``: what is over by then needs no word, which would wake a process."""

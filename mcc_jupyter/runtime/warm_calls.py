@@ -170,9 +170,8 @@ class Forked(Call):
         call = {"environ": of_a_call(self.request), "umask": umask(), "cwd": self.request.cwd}
         return {**asked, "numbers": list(self.given), **call}
 
-    def end(self) -> None:
-        if self.supply is not None and self.supervisor is not None:
-            self.supply.end(self.supervisor)
+    def watcher(self) -> socket.socket | None:
+        return self.supervisor
 
     def sent(self, data: bytes, supply: Supply) -> socket.socket:
         self.supply = supply

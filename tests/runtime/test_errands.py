@@ -76,6 +76,7 @@ def test_a_signal_that_is_somebody_elses_stays_so(place: Path) -> None:
 
 def test_our_end_is_by_the_signal(place: Path) -> None:
     script = f"from mcc_jupyter.runtime import errands; errands.output(['/bin/sh', '-c', {TREE!r}], {ENVIRON!r})"
+    errands._signal_ourselves(0)  # which tells only that there is such a process
     process = subprocess.Popen([sys.executable, "-c", script])
     number = written(place / "self")
     process.terminate()

@@ -316,3 +316,20 @@ def test_what_python_ignores_is_not_ignored_by_what_is_started(monkeypatch: pyte
 def test_the_variable_that_python_gives_itself_is_not_handed_on(start: MakeStart, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launching, "initial_environment", lambda fallback: {})
     assert set(start(parent={"LC_CTYPE": "C.UTF-8", "": "x"}).environ) == {"PATH", "HOME"}
+
+
+# ---- what cannot be started
+
+
+def test_a_pass_that_cannot_be_started_is_told_with_the_variable(start: MakeStart, program: Callable[[str, str], None], tmp_path: Path) -> None:
+    program("pass")
+    (tmp_path / "bin" / "pass").write_text("#!/no/such\n")
+    (tmp_path / ".password-store").mkdir()
+    (tmp_path / ".password-store" / "k.gpg").touch()
+    told = f"T: KEY: the program pass cannot be started (No such file or directory); correct {tmp_path}/bin/pass"
+    assert refusal(lambda: start("KEY=pass:k\n")) == told
+
+
+def test_the_largest_of_what_is_started_is_named_and_not_shown() -> None:
+    assert launching.largest(Start(("a", "b"), {"A": VALUE, "B": VALUE * 2})) == "variable B"
+    assert launching.largest(Start(("a", "b" * 99), {"A": VALUE})) == "command itself, with its arguments,"

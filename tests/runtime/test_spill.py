@@ -85,7 +85,7 @@ def test_a_file_that_exists_is_never_written_over_and_the_tool_does_not_start(wo
     ("path", "text"),
     [
         ("no/such/folder", "Tool 't': spill: `no/such/folder` cannot be written: No such file or directory"),
-        ("a\0b", "Tool 't': spill: `a\0b` cannot be written: it is no name of a file"),
+        ("a\0b", "Tool 't': spill: `a\\x00b` cannot be written: it is no name of a file"),
         ("", "Tool 't': spill is the path of a new file, like `output.log`"),
         (7, "Tool 't': spill is the path of a new file, like `output.log`"),
     ],

@@ -501,6 +501,7 @@ def test_a_report_that_is_there_goes_before_the_status(functions: Functions) -> 
 
 def test_a_forked_call_that_does_not_answer_ends_with_the_process_that_forked_it() -> None:
     ended: list[socket.socket] = []
+    replaced: list[socket.socket] = []
 
     class Supplied:
         def take(self, _: Request) -> socket.socket:
@@ -512,6 +513,9 @@ def test_a_forked_call_that_does_not_answer_ends_with_the_process_that_forked_it
         def end(self, taken: socket.socket) -> None:
             ended.append(taken)
 
+        def replace(self, taken: socket.socket) -> None:
+            replaced.append(taken)
+
     pairs = [socketpair() for _ in range(3)]
     (call_socket, _), (watch, _), (supervisor, _) = pairs
     call = warm_calls.Forked(Request(("x",), {}, "/"), (call_socket, watch), bytearray().extend, bytearray().extend, Stop())
@@ -521,8 +525,9 @@ def test_a_forked_call_that_does_not_answer_ends_with_the_process_that_forked_it
     assert ended == []
     call.supervisor = supervisor
     call.end()
+    call.end(unended=True)
 
-    assert ended == [supervisor]
+    assert (ended, replaced) == ([supervisor], [supervisor])
     for pair in pairs:
         for one in pair:
             one.close()
