@@ -108,7 +108,7 @@ def catalog(shared: tuple[Toolbox, dict[str, str]], tmp_path: Path) -> Iterator[
     toolbox, environment = shared
     yield Catalog(toolbox, tmp_path, environment)
     for tool in toolbox.registry:
-        toolbox.remove(tool.key)
+        toolbox.registry.remove(tool.key)
     toolbox.session.clear()
     environment.clear()
     environment.update(FLOOR)

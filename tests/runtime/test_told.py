@@ -47,7 +47,7 @@ def test_what_cannot_have_changed_is_not_made_again(counted: Counted) -> None:
     assert counted.made == 0
     world.add("name: c\nexec: x", cell="two")
     assert ([one["name"] for one in counted.now()], counted.made) == (["a", "b", "c"], 1)
-    world.box.remove("b")
+    world.box.registry.remove("b")
     assert ([one["name"] for one in counted.now()], counted.made) == (["a", "c"], 0)
     world.variables["TOKEN"] = "another value of the same class"
     world.box.session["rows"] = 1
