@@ -539,7 +539,8 @@ def test_LEAK_01_an_interrupt_between_processes_shows_no_variable_of_ours(own_ke
     own_kernel.fine("%xmode Verbose")
     writer = os.open(own_kernel.folder / "never.env", os.O_RDWR)  # so that the kernel waits for what it writes
     try:
-        waiting = own_kernel.start("%%mcc_tool\nname: a\nexec: 'true'\nenv_file: never.env\nrequired_env: [GITHUB_TOKEN]\n")
+        own_kernel.fine("%%mcc_tool\nname: a\nexec: 'true'\nenv_file: never.env\nrequired_env: [GITHUB_TOKEN]\n")
+        waiting = own_kernel.start("%mcc_call a")
         time.sleep(1)
         own_kernel.manager.interrupt_kernel()
         ended = own_kernel.finish(waiting)
