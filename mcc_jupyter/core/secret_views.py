@@ -1,7 +1,7 @@
 """A piece of a stream → the ways to read it without what wrapping put into it, and the way back (SPEC 8.2).
 
 1. A view is the text without white space; a *bare* one without control sequences, too. A third way takes the joint
-   between two literals of a program, or a line break that is spelled ``\\n``, for a line break.
+   between two literals of a program, or white space that is spelled (``\\n``), for a line break.
 2. What lies between two bytes of a text is a gap. A view tells of each whether it breaks the line or is only blank:
    a line may be broken anywhere, but blanks count only where the secret has some.
 3. A control sequence once begun is never taken for text by what follows it.
@@ -43,8 +43,8 @@ _LITERALS = rb"""["'](?:%b\n%b[bBuUrRfF]{0,2}["'])+""" % (_BETWEEN, _BETWEEN)
 """Python, C: ``'one '`` and ``'two'`` on the next line."""
 _CONTINUED = rb"\\\r?\n[ \t]*(?:\\[ \t])?"
 """A line that goes on; in YAML a backslash is before the blank with which the next one begins."""
-_SPELLED = (b"\\\\\\\\n", b"\\\\n", b"\\n")
-"""A line break in a literal, in one inside another, and so on."""
+_SPELLED = {b"\\" + letter: tuple(b"\\" * depth + letter for depth in (4, 2, 1)) for letter in (b"n", b"t", b"r")}
+"""A line break or a tab in a literal, in one inside another, and so on: by how each ends."""
 _TO_JOIN = (
     rb"""(?:["'](?:%b\n%b[bBuUrRfF]{0,2}["'])*+%b(?:\n%b[bBuUrRfF]{0,2})?|\\+(?:\r?(?:\n[ \t]*\\?)?)?)\Z"""
     % (_BETWEEN, _BETWEEN, _BETWEEN, _BETWEEN)
@@ -59,7 +59,7 @@ def _outside(pattern: bytes) -> re.Pattern[bytes]:
 
 _QUOTES = _outside(_LITERALS)
 _LINES = _outside(_CONTINUED)
-_JOINT = _outside(rb"%b|%b|\\+n" % (_LITERALS, _CONTINUED))
+_JOINT = _outside(rb"%b|%b|\\+[nrt]" % (_LITERALS, _CONTINUED))
 _TAIL = _outside(_TO_JOIN)
 
 _OUTLINE = bytes(ord("'") if chr(code) == '"' else ord("b") if chr(code) in "BuUrRfF" else code for code in range(256))
@@ -106,8 +106,9 @@ def unjoined(data: bytes) -> bytes:
     if b"\\" in data:
         if b"\\\n" in data or b"\\\r\n" in data:
             read = _LINES.sub(_broken, read)
-        for spelled in _SPELLED:
-            read = read.replace(spelled, b"\n" * len(spelled))
+        for end, spellings in _SPELLED.items():
+            for spelled in spellings if end in read else ():
+                read = read.replace(spelled, b"\n" * len(spelled))
     return data if read == data else read
 
 

@@ -15,20 +15,16 @@ import math
 import os
 import select
 import socket
-import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any, Protocol
 
 from ..core.command import Request
 from .descriptors import CHUNK, memory, post, rest_of_line, send, umask, widened
+from .frames import ANSWER_LIMIT, Answer, HoldsNul, block, encoded
 from .sizes import too_low, what_to_do
-
-ANSWER_LIMIT = 64 * 1024 * 1024
-"""Bytes of an answer on descriptor 8; a larger one is dropped, with a note."""
 
 _LOST_PATIENCE = 2.0
 """Seconds that the launcher has to end what a killed supervisor left, before the pipes are given up."""
@@ -138,7 +134,7 @@ class Call:
         self.request = request
         self.stop = stop
         self.meanwhile = meanwhile
-        self.answer = _Answer() if request.result else None
+        self.answer = Answer() if request.result else None
         self.outputs = {1: stdout, 2: stderr}
         if self.answer is not None:
             self.outputs[8] = self.answer.feed
@@ -235,7 +231,7 @@ class Call:
         except UnicodeEncodeError:
             self.error = "the command or a variable holds a character that has no form in this system's encoding"
             return False
-        except _HoldsNul:
+        except HoldsNul:
             self.error = "a variable holds a NUL character, which no process can be given"
             return False
         except ConnectionError:
@@ -277,10 +273,10 @@ class Call:
         request = self.request
         limits = {name: getattr(request.limits, name) for name in ("mem_mb", "cpu_sec", "fsize_mb", "nofile")}
         return {
-            "argv": [_encode(word) for word in request.argv],
-            "environ": _block(request.environ),
-            "cwd": _encode(request.cwd),
-            "files": {_encode(name): content for name, content in request.files.items()},
+            "argv": [encoded(word) for word in request.argv],
+            "environ": block(request.environ),
+            "cwd": encoded(request.cwd),
+            "files": {encoded(name): content for name, content in request.files.items()},
             "limits": {name: value for name, value in limits.items() if value is not None},
             "timeout": self.limit(),
             "umask": umask(),
@@ -427,42 +423,3 @@ class Call:
             notes=tuple(notes),
             error=self.report["error"],
         )
-
-
-class _Answer:
-    """What came on descriptor 8, and whether it is a whole answer: a frame of 8 hex digits, a newline and a body."""
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-        self.dropped = False
-
-    def feed(self, chunk: bytes) -> None:
-        if self.dropped or len(self.data) + len(chunk) > ANSWER_LIMIT:
-            self.dropped, self.data = True, bytearray()
-        else:
-            self.data += chunk
-
-    @property
-    def complete(self) -> bool:
-        """Of a call. A body that begins with an id is one of several (SPEC 2.8); only the end says it was the last."""
-        try:
-            size = int(bytes(self.data[:8]), 16)
-        except ValueError:
-            return False
-        return len(self.data) >= 9 + size and not self.data.startswith(b'{"id"', 9)
-
-
-def _block(environ: Mapping[str, str]) -> bytes:
-    """Names and values in turn, a NUL between each two. One inside of them would make others of what follows."""
-    text = "\0".join(chain.from_iterable(environ.items()))
-    if text.count("\0") != max(0, 2 * len(environ) - 1):
-        raise _HoldsNul
-    return _encode(text)
-
-
-class _HoldsNul(ValueError):
-    """A variable holds a NUL character."""
-
-
-def _encode(text: str) -> bytes:
-    return text.encode(sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core import command, context, policy
 from ..core.declare import Place, declare
-from ..core.errors import ArgumentError, DeclarationError, Problem, ToolUnavailable
+from ..core.errors import ArgumentError, DeclarationError, Problem
 from ..core.listing import Listing
 from ..core.outcome import Outcome
 from ..core.reading import positive
@@ -39,6 +39,7 @@ from .known_secrets import KnownSecrets
 from .launcher import Launcher, Stop
 from .listings import tools_listing
 from .loading import NO_FOLDER, load_files, load_notebook
+from .mapping import mapped
 from .probing import Probe, probe
 from .registry import Registry
 from .resolved import Resolved
@@ -48,7 +49,7 @@ from .spill import Spill
 from .told import Told
 from .ungoverned import Ungoverned
 from .warm import Functions
-from .workers import Workers, each
+from .workers import Workers
 
 if TYPE_CHECKING:
     from .governed import Governed
@@ -268,19 +269,13 @@ class Toolbox:
         ended.
         """
         items = check_map(arguments, workers)
-        resolved = self._available(name, pipes=False)
-        check_items(resolved.tool, items)
+        tool = self._available(name, pipes=False).tool
+        check_items(tool, items)
 
-        def one(at: int, stop: Stop) -> Outcome:
-            try:
-                return self._call(self._available(name), items[at], timeout=timeout, stop=stop)
-            except ToolUnavailable as error:  # since the first of them began
-                return Outcome(resolved.tool.name, ok=False, failure=f"did not start: {error}")
+        def call(at: int, stop: Stop) -> Outcome:
+            return self._call(self._available(name), items[at], timeout=timeout, stop=stop)
 
-        def left_out(_: int) -> Outcome:
-            return Outcome(resolved.tool.name, ok=False, stopped="interrupt", failure="did not start: was interrupted")
-
-        return each(one, len(items), left_out=left_out, workers=workers, progress=progress)
+        return mapped(tool.name, call, len(items), workers=workers, progress=progress)
 
     @property
     def launcher(self) -> Launcher:

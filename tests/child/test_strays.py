@@ -153,7 +153,7 @@ def test_a_watcher_that_its_tool_has_stopped_and_nobody_watches_goes_with_it(str
     assert until(lambda: not alive(pid) and not alive(watcher))
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user; CI is root")
 def test_another_users_process_is_left_alone(strays: ModuleType, bits: int, start: Callable[..., int]) -> None:
     pid = start(f"strays.mark(); orphan(); os.setresuid(12345, 12345, 12345); {LONG}")
     assert until(lambda: name(pid) == "sleep")

@@ -9,7 +9,7 @@ from mcc_jupyter.core.shell_names import kept_names, unset_names
 
 PARENT = {"WEATHER_API_KEY": "x", "A": "x"}
 GIVEN = frozenset({"HOME", "DB_PASSWORD"})
-TODO = "list it in required_env or optional_env, or write a default:"
+ADVICE = "list it in required_env or optional_env, or write a default:"
 
 
 def unset(text: str) -> list[str]:
@@ -32,7 +32,7 @@ def unset(text: str) -> list[str]:
     ],
 )
 def test_a_name_that_is_empty_for_certain_is_told_with_a_near_one(text: str, name: str, close: str) -> None:
-    assert unset(text) == [f"warning: ${name} is not set here and nothing gives it{close}; {TODO} ${{{name}:-…}}"]
+    assert unset(text) == [f"warning: ${name} is not set here and nothing gives it{close}; {ADVICE} ${{{name}:-…}}"]
 
 
 def test_a_parameter_that_is_written_as_a_variable_is_told_how_it_is_written() -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from mcc_jupyter.core.known import secret_values
 from mcc_jupyter.doors.ipython import guard as guards
+from mcc_jupyter.doors.ipython import guard_kernel, guard_text
 from mcc_jupyter.runtime.toolbox import Toolbox
 from tests.doors.test_kernel import Cell, Kernel
 from tests.processes import environment, until
@@ -251,7 +252,7 @@ def test_the_status_names_what_is_known_and_what_is_not_covered(kernel: Kernel) 
     assert lines[1].startswith("Not searched for, because short or common: ")
     assert "SHORT" in lines[1]
     assert lines[2] == "Marks so far: GITHUB_TOKEN 2."
-    assert lines[3:] == ["Not covered:", *(f"- {line}" for line in (*guards.NOT_COVERED, guards.IN_A_KERNEL))]
+    assert lines[3:] == ["Not covered:", *(f"- {line}" for line in (*guards.NOT_COVERED, guard_kernel.IN_A_KERNEL))]
 
 
 def test_off_shows_everything_and_leaves_nothing_wrapped(kernel: Kernel) -> None:
@@ -415,7 +416,7 @@ def test_of_many_values_that_a_variable_had_the_last_are_known() -> None:
 
 
 def test_half_of_a_character_goes_through_and_a_secret_beside_it_does_not() -> None:
-    text = guards._Text(_guard(_Environment(GITHUB_TOKEN=MARK)))
+    text = guard_text.Text(_guard(_Environment(GITHUB_TOKEN=MARK)))
 
     assert text.feed("a " + MARK[:4]) == "a "
     assert text.feed(f"\ud800 {MARK}") == f"{MARK[:4]}\ud800 {SHOWN}"
@@ -424,7 +425,7 @@ def test_half_of_a_character_goes_through_and_a_secret_beside_it_does_not() -> N
 
 def test_a_stream_goes_on_when_more_becomes_known() -> None:
     parent = _Environment(OTHER_VALUE="s0mething-else")
-    text = guards._Text(_guard(parent))
+    text = guard_text.Text(_guard(parent))
     assert text.feed("n0t") == "n0t"
     parent.values = {**parent.values, "GITHUB_TOKEN": MARK}
 
@@ -437,13 +438,13 @@ def test_too_many_waiting_streams_show_what_waited() -> None:
     session.msg = lambda kind, content, parent: {"header": {"msg_type": kind}, "parent_header": parent, "content": content}
     guard = guards.Guard(SimpleNamespace(kernel=SimpleNamespace(session=session)), Toolbox(_Environment(GITHUB_TOKEN=MARK)))  # type: ignore[arg-type]
     guard.exit.open()
-    for at in range(guards._STREAMS + 1):
+    for at in range(guard_kernel._STREAMS + 1):
         session.send(None, session.msg("stream", {"name": "stdout", "text": f"{at} n0"}, {"msg_id": str(at)}), ident=b"")
 
-    assert sent[-2:] == ["n0", f"{guards._STREAMS} "]
-    assert len(sent) == guards._STREAMS + 2
+    assert sent[-2:] == ["n0", f"{guard_kernel._STREAMS} "]
+    assert len(sent) == guard_kernel._STREAMS + 2
     guard.exit.close()
-    assert sent.count("n0") == guards._STREAMS + 1
+    assert sent.count("n0") == guard_kernel._STREAMS + 1
 
 
 def test_nothing_is_sent_while_another_threads_output_has_to_wait() -> None:

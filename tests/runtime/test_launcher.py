@@ -20,7 +20,7 @@ import pytest
 
 from mcc_jupyter.core.command import Request
 from mcc_jupyter.core.tool import Limits
-from mcc_jupyter.runtime import descriptors, supervised
+from mcc_jupyter.runtime import descriptors, frames, supervised
 from mcc_jupyter.runtime import launcher as module
 from mcc_jupyter.runtime.launcher import Exit, Launcher, Stop
 from tests.processes import REPOSITORY, alive, below, changed_launcher, children, until, written
@@ -383,7 +383,8 @@ def test_an_answer_comes_back_as_it_was_written(launcher: Launcher) -> None:
 
 
 def test_an_answer_without_bounds_is_dropped_with_a_note(launcher: Launcher, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervised, "ANSWER_LIMIT", 1 << 20)
+    for module in (frames, supervised):
+        monkeypatch.setattr(module, "ANSWER_LIMIT", 1 << 20)
 
     exit = Ran(launcher, sh("head -c 3000000 /dev/zero >&8", result=True)).exit
 

@@ -9,16 +9,14 @@
 
 from __future__ import annotations
 
-import codecs
-import os
-import sys
 import threading
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...core.known import secret_values
 from ...core.redact import Redactor
+from .guard_kernel import Kernel
+from .guard_terminal import Terminal
 from .publish import GUARD
 
 if TYPE_CHECKING:
@@ -29,12 +27,6 @@ if TYPE_CHECKING:
 _EARLIER = 256
 """Values that variables had before and that are still searched for."""
 
-_STREAMS = 64
-"""Streams of cells that may wait at once; a thread may go on printing for a cell that has ended."""
-
-_PAUSE = 0.2
-"""Seconds after which a beginning of a secret that is short enough to be seen waits no longer."""
-
 _BINARY = ("image/", "audio/", "video/", "application/pdf", "application/octet-stream")
 
 NOT_COVERED = (
@@ -43,11 +35,6 @@ NOT_COVERED = (
     "your own variables (In, Out, _), the code of your cells, and what is captured or written to files",
     "values that the program has shortened or changed, or that a forked process prints in pieces",
     "other kernels, and files that are saved already",
-)
-IN_A_KERNEL = "what the kernel itself writes to the terminal it was started in"
-IN_A_TERMINAL = (
-    "what programs write to the terminal themselves (!cmd), sys.stdout.buffer, the prompt of input(), "
-    "and writers that took the stream before the guard was on, such as logging handlers"
 )
 
 
@@ -108,7 +95,7 @@ class Guard:
         self._redactor = Redactor(())
         kernel = getattr(shell, "kernel", None)
         session = getattr(kernel, "session", None)
-        self.exit: _Exit = _Terminal(shell, self) if session is None else _Kernel(session, self)
+        self.exit: _Exit = Terminal(shell, self) if session is None else Kernel(session, self)
 
     def redactor(self) -> Redactor:
         """With what is in the environment now, what was in it since the guard is on, and what calls have had."""
@@ -191,265 +178,3 @@ def _plain_json(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain_json(item) for key, item in value.items()}
     return [_plain_json(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-class _Text:
-    """One stream of text through the redactor."""
-
-    def __init__(self, guard: Guard) -> None:
-        self._guard = guard
-        self._stream = guard.redactor().stream()
-        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-
-    def feed(self, text: str) -> str:
-        """What can be shown now."""
-        redactor = self._guard.redactor()  # the stream is this one's
-        try:
-            data = text.encode("utf-8", "surrogateescape")
-        except UnicodeEncodeError:  # half of a character, which no stream of bytes holds
-            return self.close() + redactor.text(text)
-        return self._decoder.decode(self._stream.feed(data))
-
-    @property
-    def waits(self) -> bool:
-        return self._stream.waits
-
-    def release(self) -> str:
-        """What waits, if it is so little that it may be seen of a secret."""
-        return self._decoder.decode(self._stream.release())
-
-    def close(self) -> str:
-        """The rest. The stream may go on."""
-        rest = self._decoder.decode(self._stream.close(), final=True)
-        self._stream = self._guard.redactor().stream()
-        self._decoder.reset()
-        return rest
-
-
-# ---- a notebook: every message of the kernel goes through its session
-
-
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    """A message of a stream, and how it is sent."""
-
-    socket: Any
-    message: dict[str, Any] = field(repr=False)
-    ident: Any
-
-
-@dataclass(slots=True)
-class _Waiting:
-    """A stream of one cell, and the last that was sent for it."""
-
-    text: _Text
-    sent: _Sent
-
-
-_SHOWN = frozenset({"execute_result", "display_data", "update_display_data"})
-_DISPLAYS = _SHOWN | {"inspect_reply"}
-_BOUNDARIES = _SHOWN | {"error", "clear_output", "input_request"}
-"""Messages that stand after what has been printed before them."""
-
-_WHOLE = frozenset({"error", "execute_reply", "input_request"})
-"""Messages of which every text is searched."""
-
-
-class _Kernel:
-    """Stands in for the ``send`` of a kernel's session, which all its threads use."""
-
-    not_covered = IN_A_KERNEL
-
-    def __init__(self, session: Any, guard: Guard) -> None:
-        self._session, self._guard = session, guard
-        self._send: Callable[..., Any] = session.send
-        self._waiting: dict[tuple[object, str], _Waiting] = {}
-        self._lock = threading.RLock()
-        self._process = os.getpid()
-        self._on = False
-        self._timer: threading.Timer | None = None
-
-    def open(self) -> None:
-        self._on = True
-        self._own = self.send
-        self._before = vars(self._session).get("send")
-        vars(self._session)["send"] = self._own
-
-    def close(self) -> None:
-        with self._lock:
-            rest = self._rest(list(self._waiting))
-            self._on = False
-            # Somebody else may have put theirs before ours meanwhile; then ours only hands on.
-            if vars(self._session).get("send") is self._own:
-                if self._before is None:
-                    del vars(self._session)["send"]
-                else:
-                    vars(self._session)["send"] = self._before
-        self._show(rest)
-
-    def send(
-        self, stream: Any, msg_or_type: Any, content: Any = None, parent: Any = None, ident: Any = None, **others: Any
-    ) -> Any:
-        """``Session.send`` with what it sends redacted."""
-        if isinstance(msg_or_type, str):
-            kind, of = msg_or_type, _id(parent)
-        else:
-            kind, of = msg_or_type["header"]["msg_type"], _id(msg_or_type.get("parent_header"))
-            content = msg_or_type["content"]
-        if os.getpid() != self._process:  # a forked child: its locks and what waits belong to its parent
-            return self._pass(stream, msg_or_type, self._redacted(kind, content), parent, ident, others)
-        # Nothing is sent under the lock: sending may wait for the thread that waits for the lock.
-        rest: list[_Sent] = []
-        with self._lock:
-            if not self._on:
-                redacted = content
-            elif kind == "stream" and not isinstance(msg_or_type, str):
-                text, rest = self._text(_Sent(stream, msg_or_type, ident), of)
-                redacted = {**content, "text": text} if text else None
-            else:
-                if kind == "status":
-                    self._guard.redactor()  # it may be the last to see a variable that the next cell changes
-                if kind in _BOUNDARIES or (kind == "status" and content.get("execution_state") == "idle"):
-                    rest = self._rest([key for key in self._waiting if key[0] == of])
-                redacted = self._redacted(kind, content)
-        self._show(rest)
-        return msg_or_type if redacted is None else self._pass(stream, msg_or_type, redacted, parent, ident, others)
-
-    def _pass(self, stream: Any, msg_or_type: Any, content: Any, parent: Any, ident: Any, others: Any) -> Any:
-        if not isinstance(msg_or_type, str):
-            msg_or_type, content = {**msg_or_type, "content": content}, None
-        return self._send(stream, msg_or_type, content, parent, ident, **others)
-
-    def _redacted(self, kind: str, content: Any) -> Any:
-        if kind in _DISPLAYS:
-            return self._guard.display(content)
-        if kind == "stream":
-            return {**content, "text": self._guard.redactor().text(content["text"])}
-        if kind == "complete_reply":
-            return self._guard.completions(content)
-        return self._guard.data(content) if kind in _WHOLE else content
-
-    def _text(self, sent: _Sent, of: object) -> tuple[str, list[_Sent]]:
-        """What can be shown of a stream's text, and what is to be shown before it, because too many wait."""
-        key = of, sent.message["content"]["name"]
-        waiting = self._waiting.pop(key, None) or _Waiting(_Text(self._guard), sent)
-        waiting.sent = sent
-        self._waiting[key] = waiting  # the last one used is the last
-        rest = self._rest([next(iter(self._waiting))]) if len(self._waiting) > _STREAMS else []
-        text = waiting.text.feed(sent.message["content"]["text"])
-        if waiting.text.waits and self._timer is None:
-            self._timer = threading.Timer(_PAUSE, self._release)
-            self._timer.daemon = True
-            self._timer.start()
-        return text, rest
-
-    def _release(self) -> None:
-        """After a pause: what is so short that it may be seen, such as a prompt, is shown."""
-        with self._lock:
-            self._timer = None
-            waiting = list(self._waiting.values()) if self._on else []
-            shown = [self._message(item, text) for item in waiting if (text := item.text.release())]
-        self._show(shown)
-
-    def _rest(self, keys: list[tuple[object, str]]) -> list[_Sent]:
-        """Ends these streams; what waited in them, as messages."""
-        ended = map(self._waiting.pop, keys)
-        return [self._message(waiting, rest) for waiting in ended if (rest := waiting.text.close())]
-
-    def _message(self, waiting: _Waiting, text: str) -> _Sent:
-        last = waiting.sent.message
-        message = self._session.msg("stream", {**last["content"], "text": text}, parent=last["parent_header"])
-        return _Sent(waiting.sent.socket, message, waiting.sent.ident)
-
-    def _show(self, messages: list[_Sent]) -> None:
-        for item in messages:
-            self._send(item.socket, item.message, ident=item.ident)
-
-
-def _id(parent: Any) -> object:
-    """The id of the request that a message answers; *parent* is that request or its header."""
-    if not isinstance(parent, Mapping):
-        return None
-    return (parent.get("header") or parent).get("msg_id")
-
-
-# ---- a terminal: what is written to Python's streams
-
-
-class Guarded:
-    """Stands in for a text stream; what is not about writing is the stream's own."""
-
-    def __init__(self, stream: Any, guard: Guard) -> None:
-        self._stream, self._text = stream, _Text(guard)
-        self._lock = threading.RLock()
-        self._on = True
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(object.__getattribute__(self, "_stream"), name)
-
-    def write(self, text: str) -> int:
-        with self._lock:
-            if not self._on or not isinstance(text, str):
-                self._stream.write(text)
-            elif safe := self._text.feed(text):
-                self._stream.write(safe)
-        return len(text)
-
-    def writelines(self, lines: Any) -> None:
-        for line in lines:
-            self.write(line)
-
-    def show_rest(self) -> None:
-        with self._lock:
-            if self._on and (rest := self._text.close()):
-                self._stream.write(rest)
-                self._stream.flush()
-
-    def end(self) -> Any:
-        """The stream itself. Whoever still has this object writes through it."""
-        self.show_rest()
-        self._on = False
-        return self._stream
-
-
-class _Terminal:
-    not_covered = IN_A_TERMINAL
-
-    def __init__(self, shell: InteractiveShell, guard: Guard) -> None:
-        self._shell, self._guard = shell, guard
-        self._ours: dict[str, Guarded] = {}
-        self._depth = 0
-        """How many cells are running: ``%%capture`` runs one inside another, and what it captures is the user's."""
-
-    def open(self) -> None:
-        self._wrap()
-        self._shell.events.register("pre_run_cell", self._cell_begins)
-        self._shell.events.register("post_run_cell", self._cell_ended)
-
-    def close(self) -> None:
-        self._shell.events.unregister("pre_run_cell", self._cell_begins)
-        self._shell.events.unregister("post_run_cell", self._cell_ended)
-        for name, ours in self._ours.items():
-            stream = ours.end()
-            if getattr(sys, name) is ours:
-                setattr(sys, name, stream)
-
-    def _cell_begins(self, _: object) -> None:
-        if self._depth == 0:  # a stream that was replaced while the guard was switched on has been put back since
-            self._wrap()
-        self._depth += 1
-
-    def _wrap(self) -> None:
-        for name in ("stdout", "stderr"):
-            stream = getattr(sys, name)
-            if stream is not None and stream is not self._ours.get(name):
-                if name in self._ours:
-                    self._ours[name].show_rest()
-                self._ours[name] = Guarded(stream, self._guard)
-                setattr(sys, name, self._ours[name])
-
-    def _cell_ended(self, _: object) -> None:
-        self._depth = max(0, self._depth - 1)
-        self._guard.redactor()
-        for ours in self._ours.values():
-            ours.show_rest()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from jupyter_server.auth.decorator import authorized
 from tornado import web
@@ -144,19 +144,7 @@ class ToolsHandler(Handler):
     @web.authenticated
     @authorized(action="read", resource=RESOURCE)
     async def get(self, kernel_id: str) -> None:
-        kernel = await self.kernel(kernel_id, "read")
-        limit, cursor = limit_of(self.query("limit")), self.query("cursor")
-        manifest = await self.services.kernels.manifest(kernel)
-        tools = tools_of(manifest, self.person)
-        found, following = page(tools, lambda tool: str(tool.get("key")), limit=limit, cursor=cursor)
-        brief = [{key: value for key, value in tool.items() if key != "report"} for tool in found]
-        document = {
-            "loaded": manifest is not None,
-            "revision": manifest.revision if manifest is not None else 0,
-            "tools": brief,
-            "next_cursor": following,
-        }
-        await self.answer(document, tag=tag_of(manifest, self.person, "tools", kernel_id, limit, cursor))
+        await answer_page(self, kernel_id, "tools", lambda manifest: tools_of(manifest, self.person))
 
 
 class ToolHandler(Handler):
@@ -198,18 +186,24 @@ class SessionHandler(Handler):
     @web.authenticated
     @authorized(action="read", resource=RESOURCE)
     async def get(self, kernel_id: str) -> None:
-        kernel = await self.kernel(kernel_id, "read")
-        limit, cursor = limit_of(self.query("limit")), self.query("cursor")
-        manifest = await self.services.kernels.manifest(kernel)
-        entries = manifest.session if manifest is not None else []
-        found, following = page(entries, lambda entry: str(entry.get("key")), limit=limit, cursor=cursor)
-        document = {
-            "loaded": manifest is not None,
-            "revision": manifest.revision if manifest is not None else 0,
-            "session": found,
-            "next_cursor": following,
-        }
-        await self.answer(document, tag=tag_of(manifest, self.person, "session", kernel_id, limit, cursor))
+        await answer_page(self, kernel_id, "session", lambda manifest: manifest.session if manifest else [])
+
+
+async def answer_page(
+    handler: Handler, kernel_id: str, what: str, entries: Callable[[Mirror | None], list[Mapping[str, object]]]
+) -> None:
+    """Answers with one page of what a kernel has, by key; reports are asked for one by one."""
+    kernel = await handler.kernel(kernel_id, "read")
+    limit, cursor = limit_of(handler.query("limit")), handler.query("cursor")
+    manifest = await handler.services.kernels.manifest(kernel)
+    found, following = page(entries(manifest), lambda entry: str(entry.get("key")), limit=limit, cursor=cursor)
+    document = {
+        "loaded": manifest is not None,
+        "revision": manifest.revision if manifest is not None else 0,
+        what: [{key: value for key, value in entry.items() if key != "report"} for entry in found],
+        "next_cursor": following,
+    }
+    await handler.answer(document, tag=tag_of(manifest, handler.person, what, kernel_id, limit, cursor))
 
 
 def flag_of(text: str | None, name: str) -> bool:
