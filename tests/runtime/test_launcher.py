@@ -383,8 +383,8 @@ def test_an_answer_comes_back_as_it_was_written(launcher: Launcher) -> None:
 
 
 def test_an_answer_without_bounds_is_dropped_with_a_note(launcher: Launcher, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (frames, supervised):
-        monkeypatch.setattr(module, "ANSWER_LIMIT", 1 << 20)
+    for one in (frames, supervised):
+        monkeypatch.setattr(one, "ANSWER_LIMIT", 1 << 20)
 
     exit = Ran(launcher, sh("head -c 3000000 /dev/zero >&8", result=True)).exit
 
