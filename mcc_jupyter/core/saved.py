@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -95,7 +95,7 @@ class Checker:
         if not clean:
             return Checked(content, tuple(self._scanner.notebook(document)))
         cleaned = self._scanner.clean_notebook(document)
-        changed = json.loads(cleaned.text, object_pairs_hook=_mapping) if cleaned.redacted else content
+        changed = json.loads(cleaned.text) if cleaned.redacted else content
         return Checked(changed, (*cleaned.redacted, *cleaned.standing))
 
     def _cell(self, cell: object, *, clean: bool) -> tuple[list[Finding], list[Any] | None]:
@@ -103,7 +103,7 @@ class Checker:
         if not clean:
             return [*self._scanner.notebook(document), *self._in_numbers(_outputs(cell), [])], None
         cleaned = self._scanner.clean_notebook(document)
-        outputs = _outputs(json.loads(cleaned.text, object_pairs_hook=_mapping)["cells"][0])
+        outputs = _outputs(json.loads(cleaned.text)["cells"][0])
         changed: list[Any] = []
         found = [replace(item, redacted=True) for item in self._in_numbers(outputs, changed)]
         findings = [*cleaned.redacted, *found, *cleaned.standing]
@@ -139,17 +139,6 @@ class Checkers:
 def _outputs(cell: object) -> list[Any]:
     outputs = cell.get("outputs") if isinstance(cell, Mapping) else None
     return outputs if isinstance(outputs, list) else []
-
-
-def _mapping(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Keys that are the same since they were redacted all stay; the later ones get a number."""
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        name, number = key, 2
-        while name in found:
-            name, number = f"{key}#{number}", number + 1
-        found[name] = value
-    return found
 
 
 def _texts_of_cell(part: int, cell: object) -> Iterator[Text]:

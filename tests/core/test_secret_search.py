@@ -396,3 +396,9 @@ def test_a_piece_of_blanks_is_no_spelling() -> None:
     value = "begin-of-it" + " " * 3 * PIECE + "end-of-it"
     assert min(map(len, Search([("V", value)])._names)) >= 8
     assert Redactor({"V": value}).text("a" + " " * 2 * PIECE + "b") == "a" + " " * 2 * PIECE + "b"
+
+
+def test_of_a_value_with_a_wide_gap_each_side_that_is_long_enough_is_searched_for() -> None:
+    redactor = Redactor({"KEY": f"abcdefghijklmnop{' ' * 2000}short"})
+    assert redactor.text("x abcdefghijklmnop y") == "x [redacted:KEY] y"
+    assert redactor.text("x short y") == "x short y"

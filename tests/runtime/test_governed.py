@@ -653,9 +653,11 @@ def test_a_type_of_a_plugin_runs_what_the_plugin_says(make: Make) -> None:
 
 
 def test_an_operators_tool_that_runs_nothing_says_so(make: Make) -> None:
-    assert refusal(lambda: make().box.call("vpn")) == (
-        "ToolUnavailable: Tool 'vpn' runs nothing here; the type \"workspace\" only grants names and skills"
-    )
+    box = make().box
+    for use in (box.call, box.probe):
+        assert refusal(lambda use=use: use("vpn")) == (  # type: ignore[misc]
+            "ToolUnavailable: Tool 'vpn' runs nothing here; the type \"workspace\" only grants names and skills"
+        )
 
 
 def test_a_profile_is_text() -> None:

@@ -174,6 +174,8 @@ def test_whatever_is_sent_is_answered_as_the_document_says_and_holds_no_value(fu
             if real:
                 there = {"kernel_id": kernel, "tool": "greet"}
                 case.path_parameters = {name: there.get(name, value) for name, value in (case.path_parameters or {}).items()}
+            # A control character in a header is no HTTP: Tornado drops such a request before anybody's handler sees it.
+            case.headers = {name: value for name, value in (case.headers or {}).items() if value.isprintable()}
             headers = {"Authorization": f"token {TOKEN}"}
             answer = case.call(headers=headers, timeout=PATIENCE)
             seen.setdefault(case.operation.label, set()).add(answer.status_code)
